@@ -1,0 +1,59 @@
+# Every target sets up what it lacks, once. Python 3.11, git and make are enough: Node comes with the virtual environment.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+ENV ?= dev
+ENVIRONMENTS := $(basename $(notdir $(wildcard environments/*.toml)))
+
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+# The tests and synth need no account; nothing of ours sends usage data.
+export CDK_DISABLE_CLI_TELEMETRY := true
+export RAY_USAGE_STATS_ENABLED := 0
+
+CDK := npx --no-install cdk
+READY := .venv/.ready node_modules/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup rehearse test check synth diff bench clean
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(READY) ## set up the virtual environment and the CDK command line (every other target does this too)
+
+.venv/.ready: requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
+	  echo "Python = $$($(PYTHON) --version 2>&1)"; echo "    expected: Python 3.11"; \
+	  echo "    to do:    install it, or name it: make PYTHON=/path/to/python3.11"; exit 1; }
+	@echo "Setting up .venv: about 3 GB, two to five minutes, once"
+	$(PYTHON) -m venv .venv
+	.venv/bin/python -m pip install --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+node_modules/.ready: package-lock.json .venv/.ready
+	@echo "Setting up the CDK command line"
+	npm ci --no-fund --no-audit --loglevel=error
+	@touch $@
+
+rehearse: $(READY) ## run the training job of ENV on this machine, without AWS (MODEL=folder DATA=path to use your own)
+	python -m rehearsal --environment $(ENV) $(if $(MODEL),--model "$(MODEL)") $(if $(DATA),--data "$(DATA)")
+
+test: $(READY) ## all tests
+	python -m pytest
+
+check: $(READY) ## what CI checks besides the tests: style, types, every environment's synth, templates
+	ruff check
+	ruff format --check
+	mypy
+	@for environment in $(ENVIRONMENTS); do $(MAKE) --no-print-directory synth ENV=$$environment || exit 1; done
+	cfn-lint $(foreach environment,$(ENVIRONMENTS),"cdk.out/$(environment)/*.template.json")
+
+synth: $(READY) ## write the templates of ENV to cdk.out/ENV
+	$(CDK) synth --quiet -c environment=$(ENV) --output cdk.out/$(ENV)
+
+diff: $(READY) ## compare ENV with what is deployed (needs AWS credentials)
+	$(CDK) diff -c environment=$(ENV)
+
+bench: $(READY) ## measure synthesis beside an empty CDK app
+	python -m bench.synth
+
+clean: ## remove what the targets made, the virtual environment included
+	rm -rf .venv node_modules cdk.out .rehearsal

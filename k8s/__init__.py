@@ -1,0 +1,1 @@
+"""The Kubernetes objects, as cdk8s charts: one per lifecycle. Nothing here knows of AWS's CDK."""
