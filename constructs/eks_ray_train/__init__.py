@@ -1,0 +1,1 @@
+"""Constructs for a private, EFA-connected GPU training cluster on Amazon EKS."""

@@ -1,0 +1,52 @@
+"""The DaemonSets that make GPUs and EFA interfaces allocatable to pods."""
+
+from aws_cdk import aws_eks_v2 as eks
+from constructs import Construct
+
+from eks_ray_train.ecr_registries import eks_registry
+from eks_ray_train.kubernetes import PinnedHelmChart
+
+_TOLERATIONS = [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
+
+
+class NvidiaDevicePlugin(Construct):
+    """Makes ``nvidia.com/gpu`` allocatable on nodes labelled ``nvidia.com/gpu.present``."""
+
+    def __init__(self, scope: Construct, id: str, *, cluster: eks.ICluster, version: str) -> None:
+        super().__init__(scope, id)
+        PinnedHelmChart(
+            self,
+            "Chart",
+            cluster=cluster,
+            repository="https://nvidia.github.io/k8s-device-plugin",
+            chart="nvidia-device-plugin",
+            version=version,
+            namespace="kube-system",
+            values={"tolerations": _TOLERATIONS},
+        )
+
+
+class EfaDevicePlugin(Construct):
+    """Makes ``vpc.amazonaws.com/efa`` allocatable on the GPU nodes alone: on a node without EFA it exits."""
+
+    def __init__(
+        self, scope: Construct, id: str, *, cluster: eks.ICluster, version: str, region: str, instance_type: str
+    ) -> None:
+        super().__init__(scope, id)
+        PinnedHelmChart(
+            self,
+            "Chart",
+            cluster=cluster,
+            repository="https://aws.github.io/eks-charts",
+            chart="aws-efa-k8s-device-plugin",
+            version=version,
+            namespace="kube-system",
+            values={
+                # The chart's own registry is that of us-west-2, and its own tolerations leave our taint out.
+                "image": {"repository": f"{eks_registry(region)}/eks/aws-efa-k8s-device-plugin"},
+                "nodeSelector": {"role": "gpu-worker"},
+                "tolerations": _TOLERATIONS,
+                # A type that the chart's list lacks would mean no pod and no event.
+                "supportedInstanceLabels": {"values": [instance_type]},
+            },
+        )

@@ -1,0 +1,102 @@
+"""The EFA-enabled GPU nodes, in the one subnet that the capacity probe chose."""
+
+from aws_cdk import Stack
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_eks_v2 as eks
+from constructs import Construct
+
+from eks_ray_train.instance_types import InstanceType
+from eks_ray_train.node_role import NodeRole
+from eks_ray_train.node_template import metadata_options, root_volume, tag_specifications
+from eks_ray_train.placement_group import PlacementGroup
+
+
+class GpuNodeGroup(Construct):
+    """A managed node group whose instances carry EFA interfaces; ``nodegroup_arn`` changes when it is replaced.
+
+    ``subnet_id`` may be a token. L1 constructs, because the L2 launch template has no network interfaces and the L2
+    node group neither the update strategy nor every GPU instance type.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        cluster: eks.ICluster,
+        vpc: ec2.IVpc,
+        subnet_id: str,
+        instance_type: InstanceType,
+        count: int,
+        disk_gib: int,
+        placement_group: PlacementGroup | None,
+        ami_release: str | None,
+    ) -> None:
+        super().__init__(scope, id)
+        efa_security_group = _efa_security_group(self, vpc)
+        launch_template = ec2.CfnLaunchTemplate(
+            self,
+            "LaunchTemplate",
+            launch_template_data=ec2.CfnLaunchTemplate.LaunchTemplateDataProperty(
+                # With interfaces named, EC2 refuses security groups beside them, and EKS adds none of its own: the
+                # cluster's group has to be among them. AssociatePublicIpAddress stays unset.
+                network_interfaces=[
+                    ec2.CfnLaunchTemplate.NetworkInterfaceProperty(
+                        device_index=0,
+                        network_card_index=0,
+                        interface_type="efa",
+                        groups=[cluster.cluster_security_group_id, efa_security_group.security_group_id],
+                        delete_on_termination=True,
+                    )
+                ],
+                block_device_mappings=[root_volume(disk_gib)],
+                metadata_options=metadata_options(),
+                placement=ec2.CfnLaunchTemplate.PlacementProperty(group_name=placement_group.name)
+                if placement_group
+                else None,
+                tag_specifications=tag_specifications(f"{Stack.of(self).stack_name}-{id}"),
+            ),
+        )
+        nodes = eks.CfnNodegroup(
+            self,
+            "Resource",
+            # No name: changing the type, the subnet or the AMI type replaces the group, and a name would be taken.
+            cluster_name=cluster.cluster_name,
+            node_role=NodeRole(self, "NodeRole").role_arn,
+            subnets=[subnet_id],
+            ami_type="AL2023_x86_64_NVIDIA",
+            instance_types=[instance_type.name],
+            capacity_type="ON_DEMAND",
+            release_version=ami_release,
+            labels={
+                "role": "gpu-worker",
+                # Without it the NVIDIA device plugin's DaemonSet wants no node, and says nothing.
+                "nvidia.com/gpu.present": "true",
+            },
+            taints=[eks.CfnNodegroup.TaintProperty(key="nvidia.com/gpu", value="present", effect="NO_SCHEDULE")],
+            scaling_config=eks.CfnNodegroup.ScalingConfigProperty(min_size=count, desired_size=count, max_size=count),
+            # MINIMAL replaces nodes without extra ones first, which neither the quota nor a reservation would have.
+            update_config=eks.CfnNodegroup.UpdateConfigProperty(max_unavailable=1, update_strategy="MINIMAL"),
+            # An update waits for running pods rather than evicting a training run.
+            force_update_enabled=False,
+            node_repair_config=eks.CfnNodegroup.NodeRepairConfigProperty(enabled=True),
+            launch_template=eks.CfnNodegroup.LaunchTemplateSpecificationProperty(
+                id=launch_template.ref, version=launch_template.attr_latest_version_number
+            ),
+        )
+        self.nodegroup_arn = nodes.attr_arn
+
+
+def _efa_security_group(scope: Construct, vpc: ec2.IVpc) -> ec2.SecurityGroup:
+    # EFA's traffic is matched by security group ids only, so a rule for 0.0.0.0/0 does not carry it; and CDK drops the
+    # self egress silently as long as all outbound is allowed. Other egress comes from the cluster's group.
+    group = ec2.SecurityGroup(
+        scope,
+        "EfaSecurityGroup",
+        vpc=vpc,
+        description="EFA between GPU nodes",
+        allow_all_outbound=False,
+    )
+    group.add_ingress_rule(group, ec2.Port.all_traffic(), "EFA from the other GPU nodes")
+    group.add_egress_rule(group, ec2.Port.all_traffic(), "EFA to the other GPU nodes")
+    return group

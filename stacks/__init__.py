@@ -1,0 +1,1 @@
+"""The five stacks: tables of contents that compose constructs and pass references."""

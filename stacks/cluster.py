@@ -1,0 +1,36 @@
+"""Cluster: the EKS control plane and its system nodes."""
+
+from aws_cdk import aws_ec2 as ec2
+from constructs import Construct
+
+from eks_ray_train.cluster import EksCluster
+from eks_ray_train.system_nodes import SystemNodes
+from environments.settings import Settings
+from stacks.base import EnvironmentStack
+
+
+class ClusterStack(EnvironmentStack):
+    """The control plane, its add-ons, and the nodes that they and the Ray head run on."""
+
+    def __init__(self, scope: Construct, id: str, *, settings: Settings, vpc: ec2.IVpc) -> None:
+        super().__init__(scope, id, settings=settings, description="EKS control plane, add-ons and system nodes")
+        control_plane = EksCluster(
+            self,
+            "Cluster",
+            name=settings.cluster_name,
+            kubernetes_version=settings.cluster.kubernetes_version,
+            vpc=vpc,
+            admin_principals=settings.cluster.admin_principals,
+            public_endpoint_cidrs=settings.cluster.public_endpoint_cidrs,
+        )
+        SystemNodes(
+            self,
+            "SystemNodes",
+            cluster=control_plane.cluster,
+            subnets=vpc.private_subnets,
+            instance_type=settings.system_nodes.instance,
+            count=settings.system_nodes.count,
+            disk_gib=settings.system_nodes.disk_gib,
+            after=control_plane.addons_before_nodes,
+        )
+        self.cluster = control_plane.cluster

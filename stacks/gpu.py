@@ -1,0 +1,63 @@
+"""Gpu: where there is capacity, the nodes there, and the image on them."""
+
+from collections.abc import Mapping
+
+from aws_cdk import CfnOutput
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_eks_v2 as eks
+from constructs import Construct
+
+from eks_ray_train.capacity_probe import CapacityProbe
+from eks_ray_train.gpu_node_group import GpuNodeGroup
+from eks_ray_train.image_prefetch import ImagePrefetch
+from eks_ray_train.placement_group import optional_placement_group
+from environments.settings import Settings
+from stacks.base import EnvironmentStack
+
+
+class GpuStack(EnvironmentStack):
+    """The capacity probe and the node group in the zone that it chose."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        settings: Settings,
+        vpc: ec2.IVpc,
+        private_subnet_by_zone: Mapping[str, str],
+        cluster: eks.ICluster,
+    ) -> None:
+        super().__init__(scope, id, settings=settings, description="EFA-enabled GPU nodes in one Availability Zone")
+        gpu = settings.gpu_nodes
+        placement_group = optional_placement_group(self, "PlacementGroup", wanted=gpu.placement_group)
+        probe = CapacityProbe(
+            self,
+            "CapacityProbe",
+            instance_type=gpu.instance,
+            count=gpu.count,
+            mode=settings.capacity.mode,
+            zone=settings.capacity.zone,
+            subnets_by_zone=private_subnet_by_zone,
+            placement_group_arn=placement_group.arn if placement_group else None,
+            force_token=settings.capacity.force_token,
+        )
+        nodes = GpuNodeGroup(
+            self,
+            "Nodes",
+            cluster=cluster,
+            vpc=vpc,
+            subnet_id=probe.subnet_id,
+            instance_type=gpu.instance,
+            count=gpu.count,
+            disk_gib=gpu.disk_gib,
+            placement_group=placement_group,
+            ami_release=gpu.ami_release,
+        )
+        prefetch = ImagePrefetch(
+            self, "ImagePrefetch", cluster=cluster, image=settings.ray.image, nodes=gpu.count, after=nodes
+        )
+        self.nodegroup_arn = nodes.nodegroup_arn
+        self.objects = prefetch.objects
+        CfnOutput(self, "AvailabilityZone", value=probe.availability_zone, description="The zone of the GPU nodes")
+        CfnOutput(self, "CapacityTable", value=probe.table, description="Every zone that was asked, and the answer")

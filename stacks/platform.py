@@ -1,0 +1,26 @@
+"""Platform: the Helm charts."""
+
+from aws_cdk import aws_eks_v2 as eks
+from constructs import Construct
+
+from eks_ray_train.device_plugins import EfaDevicePlugin, NvidiaDevicePlugin
+from eks_ray_train.kuberay import KubeRayOperator
+from environments.settings import Settings
+from stacks.base import EnvironmentStack
+
+
+class PlatformStack(EnvironmentStack):
+    """The device plugins and the KubeRay operator."""
+
+    def __init__(self, scope: Construct, id: str, *, settings: Settings, cluster: eks.ICluster) -> None:
+        super().__init__(scope, id, settings=settings, description="Device plugins and the KubeRay operator")
+        NvidiaDevicePlugin(self, "NvidiaDevicePlugin", cluster=cluster, version=settings.charts.nvidia_device_plugin)
+        EfaDevicePlugin(
+            self,
+            "EfaDevicePlugin",
+            cluster=cluster,
+            version=settings.charts.efa_device_plugin,
+            region=settings.region,
+            instance_type=settings.gpu_nodes.instance_type,
+        )
+        KubeRayOperator(self, "KubeRayOperator", cluster=cluster, version=settings.charts.kuberay_operator)

@@ -1,0 +1,63 @@
+"""Training: the Ray namespace, the check of the nodes, the RayCluster and the RayJob."""
+
+from collections.abc import Mapping
+
+from aws_cdk import CfnOutput
+from aws_cdk import aws_eks_v2 as eks
+from constructs import Construct
+
+from eks_ray_train.ray_workload import FabricCheck, RayNamespace, RayTraining
+from eks_ray_train.results_bucket import ResultsBucket
+from eks_ray_train.training_job import head_resources, training_arguments, worker_resources
+from environments.settings import Settings
+from stacks.base import EnvironmentStack
+
+
+class TrainingStack(EnvironmentStack):
+    """What runs on the cluster, and the bucket for what comes out."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        settings: Settings,
+        cluster: eks.ICluster,
+        nodegroup_arn: str,
+        code: Mapping[str, str],
+    ) -> None:
+        super().__init__(scope, id, settings=settings, description="RayCluster, training job and its results")
+        results = ResultsBucket(self, "Results", keep=settings.results.keep)
+        namespace = RayNamespace(self, "RayNamespace", cluster=cluster, bucket=results)
+        fabric_check = FabricCheck(
+            self,
+            "FabricCheck",
+            cluster=cluster,
+            image=settings.ray.image,
+            nodes=settings.gpu_nodes.count,
+            nodegroup_arn=nodegroup_arn,
+            instance_type=settings.gpu_nodes.instance,
+            ami_release=settings.gpu_nodes.ami_release,
+        )
+        fabric_check.node.add_dependency(namespace)
+        training = RayTraining(
+            self,
+            "RayTraining",
+            cluster=cluster,
+            image=settings.ray.image,
+            ray_version=settings.ray.version,
+            region=settings.region,
+            head=head_resources(settings),
+            worker=worker_resources(settings),
+            workers=settings.gpu_nodes.count,
+            shared_memory_gib=settings.ray.shared_memory_gib,
+            transport=settings.ray.transport,
+            code=code,
+            arguments=training_arguments(settings.training),
+            results=results,
+            deadline_seconds=settings.training.deadline_hours * 3600,
+        )
+        # The bucket is emptied only once no job can write to it any more.
+        training.node.add_dependency(fabric_check, results)
+        self.objects = [*namespace.objects, *fabric_check.objects, *training.objects]
+        CfnOutput(self, "ResultsBucketName", value=results.bucket_name, description="Metrics and results, below runs/")
