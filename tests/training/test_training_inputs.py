@@ -1,0 +1,252 @@
+"""Each thing that can be wrong with the input: which field, which value, what was expected, what to do."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.training.helpers import CONFIGS, VOCABULARY, MakeArguments, save_tokenizer
+from training.arguments import Arguments, parse
+from training.checks import check_inputs, with_absolute_paths
+from training.errors import InputError
+from training.train import choose_workers, main
+
+REQUIRED = ["--run-name", "r", "--model", "a/b", "--data", "stdlib", "--results", "out"]
+
+
+def test_flags_become_fields() -> None:
+    flags = (
+        "--revision abc --steps 7 --sequence-length 64 --micro-batch 2 --learning-rate 1e-4 --seed 3 "
+        "--compute-dtype float32 --workers 4"
+    )
+    assert parse([*REQUIRED, *flags.split()]) == Arguments(
+        run_name="r",
+        model="a/b",
+        data="stdlib",
+        results="out",
+        revision="abc",
+        steps=7,
+        sequence_length=64,
+        micro_batch=2,
+        learning_rate=1e-4,
+        seed=3,
+        compute_dtype="float32",
+        workers=4,
+    )
+
+
+def test_defaults() -> None:
+    args = parse(REQUIRED)
+    assert (args.compute_dtype, args.workers, args.revision, args.seed) == ("bfloat16", None, None, 0)
+
+
+def test_a_flag_given_twice_counts_the_second_time() -> None:
+    args = parse([*REQUIRED, "--steps", "5", "--model", "c/d", "--steps", "9"])
+    assert (args.steps, args.model) == (9, "c/d")
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "expected"),
+    [
+        ("run-name", "../other", "beginning with a letter or digit"),
+        ("run-name", "", "beginning with a letter or digit"),
+        ("model", "", "a value"),
+        ("results", "gs://bucket/x", "s3://bucket/prefix"),
+        ("results", "s3:///x", "s3://bucket/prefix"),
+        ("steps", "0", "a whole number of at least 1"),
+        ("steps", "ten", "a whole number"),
+        ("steps", "1.5", "a whole number"),
+        ("sequence-length", "-1", "a whole number of at least 1"),
+        ("micro-batch", "0", "a whole number of at least 1"),
+        ("workers", "0", "a whole number of at least 1"),
+        ("workers", "two", "a whole number"),
+        ("learning-rate", "0", "a finite number above 0"),
+        ("learning-rate", "nan", "a finite number above 0"),
+        ("learning-rate", "inf", "a finite number above 0"),
+        ("learning-rate", "small", "a number"),
+        ("seed", "-1", "from 0 to 4294967295"),
+        ("seed", "4294967296", "from 0 to 4294967295"),
+        ("compute-dtype", "float16", "bfloat16 or float32"),
+    ],
+)
+def test_a_bad_value_is_refused(flag: str, value: str, expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = [*REQUIRED, f"--{flag}", value]
+    with pytest.raises(InputError) as error:
+        parse(flags)
+    assert error.value.field == flag
+    assert str(error.value.value).strip("'") in (value, "0.0")
+    assert expected in error.value.expected
+    assert error.value.remedy
+
+    assert main(flags) == 2
+    assert capsys.readouterr().err == f"error: {error.value}\n"
+
+
+@pytest.mark.parametrize("flags", [["--run-name", "r"], [*REQUIRED, "--step", "5"], [*REQUIRED, "--colour", "red"]])
+def test_missing_shortened_and_unknown_flags_are_refused(flags: list[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(flags)
+    assert stop.value.code == 2
+
+
+def refused(args: Arguments) -> tuple[str, str, str, str]:
+    with pytest.raises(InputError) as error:
+        check_inputs(args)
+    return error.value.field, str(error.value.value), error.value.expected, error.value.remedy
+
+
+@pytest.mark.parametrize("model", ["/no/such/folder", "./missing", "missing", "/no/such/config.json"])
+def test_a_model_that_does_not_exist(model: str, arguments: MakeArguments) -> None:
+    field, value, expected, remedy = refused(arguments(model=model))
+    assert (field, value) == ("model", model)
+    assert expected == "a hub id org/name, a folder saved by transformers, or a config .json file"
+    assert remedy.startswith("There is no such ")
+
+
+def test_a_folder_without_weights(arguments: MakeArguments, models_folder: Path) -> None:
+    field, value, expected, remedy = refused(arguments(model=str(models_folder / "llama")))
+    assert (field, value) == ("model", str(models_folder / "llama"))
+    assert "*.safetensors" in expected
+    assert "save_pretrained" in remedy
+    assert "config.json" in remedy
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        ("{", "not a valid JSON file"),
+        ("{}", "model_type"),
+        (json.dumps({"model_type": "unheard-of"}), "unheard-of"),
+        (CONFIGS["llama"].to_json_string().replace('"llama"', '"vit"'), "ViT"),
+    ],
+)
+def test_a_config_that_is_no_causal_language_model(
+    config: str, says: str, arguments: MakeArguments, tmp_path: Path
+) -> None:
+    (tmp_path / "config.json").write_text(config)
+    field, _, expected, remedy = refused(arguments(model=str(tmp_path / "config.json")))
+    assert field == "model"
+    assert says in remedy
+    assert "configuration" in expected or "causal language model" in expected
+
+
+def test_a_hub_model_that_cannot_be_read(arguments: MakeArguments, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    field, value, expected, remedy = refused(arguments(model="no-such-organisation/model", revision="abc"))
+    assert (field, value) == ("model", "no-such-organisation/model")
+    assert expected.endswith("with a readable configuration")
+    assert "Check the name at revision abc, the network and HF_TOKEN" in remedy
+
+
+def test_a_revision_of_a_local_model(arguments: MakeArguments) -> None:
+    field, value, expected, remedy = refused(arguments(revision="abc"))
+    assert (field, value) == ("revision", "abc")
+    assert expected == "no revision for a local model"
+    assert "hub id" in remedy
+
+
+def test_a_sequence_longer_than_the_context(arguments: MakeArguments) -> None:
+    field, value, expected, _ = refused(arguments(sequence_length=257))
+    assert (field, value) == ("sequence-length", "257")
+    assert expected.startswith("at most the 256 positions of ")
+    check_inputs(arguments(sequence_length=256))
+
+
+@pytest.mark.parametrize("architecture", ["qwen2-tied", "gpt-neox", "opt"])
+def test_a_tokenizer_that_is_missing(architecture: str, arguments: MakeArguments, tmp_path: Path) -> None:
+    CONFIGS[architecture].save_pretrained(tmp_path)
+    field, value, expected, remedy = refused(arguments(model=str(tmp_path / "config.json"), data="stdlib"))
+    assert (field, value) == ("model", str(tmp_path / "config.json"))
+    assert "tokenizer" in expected
+    assert "missing" in remedy or "transformers says" in remedy
+
+
+def test_a_tokenizer_of_another_model(arguments: MakeArguments, tmp_path: Path) -> None:
+    CONFIGS["qwen2-tied"].save_pretrained(tmp_path)
+    args = arguments(model=str(tmp_path / "config.json"), data="stdlib")
+    save_tokenizer(tmp_path, size=VOCABULARY)
+    check_inputs(args)
+    save_tokenizer(tmp_path, size=VOCABULARY + 1)
+    field, value, expected, remedy = refused(args)
+    assert (field, value) == ("model", str(tmp_path / "config.json"))
+    assert expected == "a tokenizer whose ids lie below the model's vocab_size 300, and it has 301 of them"
+    assert "tokenizer.json" in remedy
+
+
+Break = Callable[[Path], object]
+
+
+@pytest.mark.parametrize(
+    ("make", "expected", "remedy"),
+    [
+        (lambda path: None, "'synthetic', 'stdlib', a text file or a folder of text files", "There is no such file"),
+        (lambda path: path.write_text(""), "more than 32 tokens (one sequence), and it has 0", "Give more text"),
+        (lambda path: path.write_text("x" * 31), "more than 32 tokens (one sequence), and it has 32", "lower --seq"),
+        (lambda path: path.write_bytes(b"\xff" * 99), "UTF-8 text", "Convert or remove this file: 'utf-8'"),
+        (lambda path: path.mkdir(), "a folder with files .md, .py, .txt", "It holds none."),
+    ],
+)
+def test_a_text_that_cannot_be_trained_on(
+    make: Break, expected: str, remedy: str, arguments: MakeArguments, tmp_path: Path
+) -> None:
+    text = tmp_path / "text.txt"
+    make(text)
+    got = refused(arguments(data=str(text)))
+    assert got[:3] == ("data", str(text), expected)
+    assert remedy in got[3]
+
+
+def test_a_text_of_one_sequence_and_its_next_token_is_enough(arguments: MakeArguments, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("x" * 32)
+    check_inputs(arguments(data=str(tmp_path / "text.txt")))
+
+
+def test_synthetic_data_needs_no_tokenizer(arguments: MakeArguments, tmp_path: Path) -> None:
+    CONFIGS["llama"].save_pretrained(tmp_path)
+    check_inputs(arguments(model=str(tmp_path / "config.json")))
+
+
+def test_checking_writes_nothing(arguments: MakeArguments, tmp_path: Path) -> None:
+    check_inputs(arguments(data="stdlib"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_local_paths_become_absolute_and_others_stay(
+    arguments: MakeArguments, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    local = with_absolute_paths(arguments(model="folder", data="text", results="out/put"))
+    assert (local.model, local.data, local.results) == tuple(str(tmp_path / n) for n in ("folder", "text", "out/put"))
+    remote = arguments(model="org/name", data="stdlib", results="s3://bucket/prefix")
+    assert with_absolute_paths(remote) == remote
+
+
+@pytest.mark.parametrize(
+    ("wanted", "resources", "chosen"),
+    [
+        (None, {"CPU": 96.0, "GPU": 8.0}, (8, True)),
+        (4, {"CPU": 96.0, "GPU": 8.0}, (4, True)),
+        (2, {"CPU": 2.0}, (2, False)),
+    ],
+)
+def test_workers(wanted: int | None, resources: dict[str, float], chosen: tuple[int, bool]) -> None:
+    assert choose_workers(wanted, resources) == chosen
+
+
+@pytest.mark.parametrize(
+    ("wanted", "resources", "value", "expected"),
+    [
+        (9, {"CPU": 96.0, "GPU": 8.0}, 9, "at most the 8 GPUs of this Ray cluster, one per worker"),
+        (3, {"CPU": 2.0}, 3, "at most the 2 CPUs of this Ray cluster, one per worker"),
+        (None, {"CPU": 2.0}, "(not given)", "a number, for this Ray cluster has no GPU"),
+        (1, {}, 1, "at most the 0 CPUs of this Ray cluster, one per worker"),
+    ],
+)
+def test_workers_that_the_cluster_cannot_hold(
+    wanted: int | None, resources: dict[str, float], value: object, expected: str
+) -> None:
+    with pytest.raises(InputError) as error:
+        choose_workers(wanted, resources)
+    assert (error.value.field, error.value.value, error.value.expected) == ("workers", value, expected)

@@ -1,0 +1,98 @@
+"""Fully sharded data parallelism (FSDP2) for any causal language model of transformers."""
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from transformers import PreTrainedModel
+
+from training.errors import InputError
+
+
+def decoder_layers(model: PreTrainedModel) -> nn.ModuleList:
+    """Return the model's list of decoder layers: the one whose members transformers says must not be split.
+
+    Raises InputError when there is no such list, or more than one.
+    """
+    unsplit = set(model._no_split_modules or ())
+    found = [
+        module
+        for module in model.base_model.modules()
+        if isinstance(module, nn.ModuleList) and len(module) and {type(m).__name__ for m in module} <= unsplit
+    ]
+    if len(found) != 1:
+        raise InputError(
+            "model",
+            type(model).__name__,
+            f"one list of decoder layers of {sorted(unsplit)} (its _no_split_modules), and it has {len(found)}",
+            "Choose a decoder-only causal language model.",
+        )
+    return found[0]
+
+
+def shard(model: PreTrainedModel, mesh: DeviceMesh, compute_dtype: torch.dtype) -> None:
+    """Shard a model that lies on the meta device over `mesh`: one group per decoder layer, one for what follows them.
+
+    Parameters, optimizer state and gradient reduction stay float32: with bfloat16 masters an AdamW update at a
+    fine-tuning rate is mostly rounded away.
+    """
+    parameters = count_parameters(model)
+    tied = is_tied(model)
+    layers = decoder_layers(model)
+    embedding, head = model.get_input_embeddings(), model.get_output_embeddings()
+    policy = MixedPrecisionPolicy(param_dtype=compute_dtype, reduce_dtype=torch.float32)
+    for layer in layers:
+        fully_shard(layer, mesh=mesh, mp_policy=policy)
+    body = next(module for module in model.modules() if layers in module.children())
+    # What else stands beside the layers and has parameters: the final norm; in older models also learned positions.
+    last = [m for m in body.children() if m not in (layers, embedding) and any(True for _ in m.parameters())]
+    last.append(head)
+    if tied:
+        # One matrix used by two modules belongs to one group: torch 2.13 refuses it in two, FSDP1 silently untied it.
+        last.insert(0, embedding)
+    else:
+        fully_shard(embedding, mesh=mesh, mp_policy=policy)
+    # Backward begins with this group, so freeing it after forward would only gather it again at once.
+    fully_shard(last, reshard_after_forward=False, mesh=mesh, mp_policy=policy)
+    fully_shard(model, mesh=mesh, mp_policy=policy)
+    check_unchanged(model, parameters, tied)
+
+
+def load(model: PreTrainedModel, source: PreTrainedModel | None, device: torch.device) -> None:
+    """Give the sharded `model` memory on `device` and the weights of rank 0's `source` (None on the other ranks)."""
+    parameters, tied = count_parameters(model), is_tied(model)
+    model.to_empty(device=device)
+    set_model_state_dict(
+        model,
+        source.state_dict() if source is not None else {},
+        options=StateDictOptions(full_state_dict=True, broadcast_from_rank0=True),
+    )
+    # Buffers outside the state dict (RoPE frequencies) hold whatever the memory held before: rank 0 has them right.
+    saved = set(model.state_dict())
+    sources = dict(source.named_buffers()) if source is not None else {}
+    for name, buffer in model.named_buffers():
+        if name not in saved:
+            if source is not None:
+                buffer.copy_(sources[name])
+            dist.broadcast(buffer, src=0)
+        assert not buffer.is_floating_point() or torch.isfinite(buffer).all(), f"buffer {name} is not finite"
+    check_unchanged(model, parameters, tied)
+
+
+def count_parameters(model: nn.Module) -> int:
+    """Return the number of parameters of the whole model, shared ones once, on any rank."""
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def is_tied(model: PreTrainedModel) -> bool:
+    """Whether the output head and the input embedding are one matrix."""
+    return model.get_output_embeddings().weight is model.get_input_embeddings().weight
+
+
+def check_unchanged(model: PreTrainedModel, parameters: int, tied: bool) -> None:
+    """Raise RuntimeError when sharding or loading has untied the embedding or changed the parameter count."""
+    now = (count_parameters(model), is_tied(model))
+    if now != (parameters, tied):
+        raise RuntimeError(f"(parameters, tied) were {(parameters, tied)} and are {now}: the model is no longer itself")

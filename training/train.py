@@ -1,0 +1,131 @@
+"""The driver of a run: `python -m training.train --run-name NAME --model M --data D --results URI ...`.
+
+Exit code 0: trained. 1: training failed. 2: the input cannot be trained with, and no worker was started.
+"""
+
+import dataclasses
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import ray
+from ray.train import FailureConfig, RunConfig, ScalingConfig, TrainingFailedError, WorkerGroupError
+from ray.train.torch import TorchConfig, TorchTrainer
+
+from training.arguments import Arguments, parse
+from training.checks import check_inputs, with_absolute_paths
+from training.errors import InputError
+from training.loop import train_func
+from training.ranks import FOLLOWER
+from training.results import METRICS, RESULT, RunFolder
+
+# Ray Train counts "the workers could not be placed within 60 seconds" as a failure of its controller, and by default
+# tries for ever. Five minutes cover a node that is just coming back.
+CONTROLLER_FAILURE_LIMIT = 5
+# Enough for what happened; Ray has printed the traceback of every worker by then.
+LINES_OF_CAUSE = 12
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a training from its command line and return the exit code."""
+    started = time.time()
+    try:
+        args = with_absolute_paths(parse(argv))
+        check_inputs(args)
+        connected_before = ray.is_initialized()
+        ray.init(ignore_reinit_error=True)
+        workers, use_gpu = choose_workers(args.workers, ray.cluster_resources())
+        folder = RunFolder(args.results, args.run_name)
+        start = {"status": "running", "run_name": args.run_name, "arguments": dataclasses.asdict(args)}
+        try:
+            # Written first: missing permission costs seconds here, and the whole run at its end.
+            folder.write_result(start)
+        except OSError as error:
+            raise InputError(
+                "results", args.results, "a folder that can be written to", f"Check path and permissions: {error}"
+            ) from error
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+    try:
+        summary = fit(args, started, workers, use_gpu)
+    except TrainingFailedError as error:
+        reason = cause(error)
+        folder.write_result(start | {"status": "failed", "error": reason})
+        if not connected_before:
+            ray.shutdown()  # prints what the workers still had to say: the reason is to be the last word
+        print(f"error: run {args.run_name} failed; the workers' log is above.\n{reason}", file=sys.stderr)
+        return 1
+    folder.write_result(start | {"status": "succeeded"} | summary)
+    if not connected_before:
+        ray.shutdown()
+    print(
+        f"{args.steps} steps on {summary['world_size']} x {summary['device']} ({summary['backend']}): loss "
+        f"{summary['first_loss']:.4f} -> {summary['last_loss']:.4f}, {summary['tokens_per_second']:,.0f} tokens/s; "
+        f"{RESULT} and {METRICS} are in {folder.uri}"
+    )
+    return 0
+
+
+def choose_workers(wanted: int | None, resources: Mapping[str, float]) -> tuple[int, bool]:
+    """Return (number of workers, whether each has a GPU) for a cluster with `resources`.
+
+    Raises InputError when the cluster cannot hold them: Ray would wait for them without an end.
+    """
+    gpus, cpus = int(resources.get("GPU", 0)), int(resources.get("CPU", 0))
+    if wanted is None and not gpus:
+        raise InputError(
+            "workers", "(not given)", "a number, for this Ray cluster has no GPU", f"Give 1 to {cpus}, its CPUs."
+        )
+    workers, held, kind = wanted or gpus, gpus or cpus, "GPUs" if gpus else "CPUs"
+    if workers > held:
+        raise InputError(
+            "workers",
+            workers,
+            f"at most the {held} {kind} of this Ray cluster, one per worker",
+            "Lower it, or add nodes; `ray status` shows which nodes have joined.",
+        )
+    return workers, bool(gpus)
+
+
+def fit(args: Arguments, started: float, workers: int, use_gpu: bool) -> dict[str, Any]:
+    """Train on Ray and return rank 0's summary. Raises TrainingFailedError."""
+    # Type checkers see the classes of Ray Train V1; V2 is what runs, and has what is ignored below.
+    trainer = TorchTrainer(
+        train_func,  # type: ignore[arg-type]
+        train_loop_config=dataclasses.asdict(args) | {"started": started},
+        scaling_config=ScalingConfig(num_workers=workers, use_gpu=use_gpu),
+        torch_config=TorchConfig(backend="nccl" if use_gpu else "gloo"),
+        run_config=RunConfig(
+            name=args.run_name,
+            storage_path=args.results,
+            failure_config=FailureConfig(
+                max_failures=0,
+                controller_failure_limit=CONTROLLER_FAILURE_LIMIT,  # type: ignore[call-arg]
+            ),
+        ),
+    )
+    summary: dict[str, Any] = trainer.fit().return_value  # type: ignore[attr-defined]
+    return summary
+
+
+def cause(error: Exception) -> str:
+    """Return the last lines of the failure that brought the others about, and the rank that it struck first."""
+    if not isinstance(error, WorkerGroupError):
+        return _tail(str(error))
+    texts = {rank: f"{type(e).__name__}: {e}" for rank, e in sorted(error.worker_failures.items())}
+    # When one rank goes, the others fail in the collective they share with it: those say nothing.
+    consequences = (FOLLOWER, "Connection closed by peer", "Connection reset by peer", "DistBackendError")
+    causes = {rank: text for rank, text in texts.items() if not any(c in text for c in consequences)}
+    rank, text = next(iter((causes or texts).items()))
+    return f"rank {rank}: {_tail(text)}"
+
+
+def _tail(text: str) -> str:
+    return "\n".join(text.strip().splitlines()[-LINES_OF_CAUSE:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
