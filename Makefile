@@ -12,14 +12,14 @@ CDK := npx --no-install cdk
 READY := .venv/.ready node_modules/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup rehearse test check synth diff bench clean
+.PHONY: help setup rehearse test check synth diff costs bench clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup: $(READY) ## set up the virtual environment and the CDK command line (every other target does this too)
 
-.venv/.ready: requirements.txt pyproject.toml
+.venv/.ready: requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
 	  echo "Python = $$($(PYTHON) --version 2>&1)"; echo "    expected: Python 3.11"; \
 	  echo "    to do:    install it, or name it: make PYTHON=/path/to/python3.11"; exit 1; }
@@ -43,6 +43,8 @@ check: $(READY) ## what CI checks besides the tests: style, types, every environ
 	ruff check
 	ruff format --check
 	mypy
+	mypy .ci/diff
+	mypy .ci/comment
 	@for environment in $(ENVIRONMENTS); do $(MAKE) --no-print-directory synth ENV=$$environment || exit 1; done
 	cfn-lint $(foreach environment,$(ENVIRONMENTS),"cdk.out/$(environment)/*.template.json")
 
@@ -51,6 +53,9 @@ synth: $(READY) ## write the templates of ENV to cdk.out/ENV
 
 diff: $(READY) ## compare ENV with what is deployed (needs AWS credentials)
 	$(CDK) diff -c environment=$(ENV)
+
+costs: $(READY) ## what ENV costs per hour
+	python -m eks_ray_train.costs $(ENV)
 
 bench: $(READY) ## measure synthesis beside an empty CDK app
 	python -m bench.synth

@@ -8,8 +8,8 @@ from aws_cdk import CfnResource, Duration
 from aws_cdk import aws_eks_v2 as eks
 from constructs import Construct
 
-# A little more than the 15 minutes of the handler's Lambda. CloudFormation's own limit for an answer that never comes is
-# an hour, in which the GPU nodes bill.
+# A little more than the 15 minutes of the handler's Lambda. CloudFormation's own limit for an answer that never comes
+# is an hour, in which the GPU nodes bill.
 _SERVICE_TIMEOUT_SECONDS = 960
 # Below those 15 minutes too: were the Lambda ended first, the release would stay pending for ever.
 _HELM_TIMEOUT = Duration.minutes(10)

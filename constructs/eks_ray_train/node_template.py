@@ -2,10 +2,7 @@
 
 from aws_cdk import aws_ec2 as ec2
 
-# The image unpacks to about 20 GB, mostly in parallel: gp3's base 125 MiB/s would take minutes more for the same price
-# class.
-_THROUGHPUT_MIB = 500
-_IOPS = 6000
+from eks_ray_train.node_disks import GP3_IOPS, GP3_THROUGHPUT_MIB
 
 
 def root_volume(gib: int) -> ec2.CfnLaunchTemplate.BlockDeviceMappingProperty:
@@ -15,8 +12,8 @@ def root_volume(gib: int) -> ec2.CfnLaunchTemplate.BlockDeviceMappingProperty:
         ebs=ec2.CfnLaunchTemplate.EbsProperty(
             volume_type="gp3",
             volume_size=gib,
-            throughput=_THROUGHPUT_MIB,
-            iops=_IOPS,
+            throughput=GP3_THROUGHPUT_MIB,
+            iops=GP3_IOPS,
             encrypted=True,
             delete_on_termination=True,
         ),

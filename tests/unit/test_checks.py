@@ -79,7 +79,7 @@ def test_the_samples_head_does_not_fit_its_node() -> None:
         "environments/dev.toml cannot work: 1 problem\n"
         "\n"
         "  ray.head = 4 CPU, 16.0 GiB for ray-head   [pod-fits]\n"
-        "    expected: at most 3.75 CPU, 13.7 GiB, which is what is free on the emptiest of 1 x m7i.xlarge (system_nodes)\n"
+        "    expected: at most 3.75 CPU, 13.7 GiB, the most that is free on one of 1 x m7i.xlarge (system_nodes)\n"
         "    to do:    ask for less, or choose a larger instance type or more nodes"
     )
 

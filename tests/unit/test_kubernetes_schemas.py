@@ -48,11 +48,7 @@ def test_pod_templates_of_ray_objects_are_valid_pods(environment: str) -> None:
             groups = [obj["spec"]["headGroupSpec"], *obj["spec"]["workerGroupSpecs"]]
             specs = [group["template"]["spec"] for group in groups]
         elif obj["kind"] == "RayJob":
-            specs = [
-                {
-                    **obj["spec"]["submitterPodTemplate"]["spec"],
-                }
-            ]
+            specs = [obj["spec"]["submitterPodTemplate"]["spec"]]
         else:
             continue
         for spec in specs:

@@ -40,7 +40,7 @@ def _place(pods: Sequence[Pod], *, nodes: int, room: Amounts, where: str) -> Ite
                     code="pod-fits",
                     field=pod.field,
                     value=f"{pod.requests} for {pod.name}",
-                    expected=f"at most {most}, which is what is free on the emptiest of {where}",
+                    expected=f"at most {most}, the most that is free on one of {where}",
                     remedy="ask for less, or choose a larger instance type or more nodes",
                 )
                 break

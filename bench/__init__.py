@@ -1,0 +1,1 @@
+"""Measurements: what a command takes, beside the least that the same kind of command can take."""
