@@ -2,17 +2,13 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
 
 from aws_cdk import (
-    Acknowledgment,
-    CfnElement,
     CustomResource,
     Duration,
     RemovalPolicy,
     Stack,
     Token,
-    Validations,
 )
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
@@ -20,6 +16,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import custom_resources as cr
 from constructs import Construct
 
+from eks_ray_train.acknowledge import acknowledge, arn_of, wildcard_resource
 from eks_ray_train.instance_types import InstanceType
 
 from .asset.gpu_capacity.properties import STACK_TAG, check_mode
@@ -75,15 +72,18 @@ class CapacityProbe(Construct):
             "Mode": mode,
             "SubnetsByZone": dict(subnets_by_zone),
             "Tags": {STACK_TAG: stack_name},
+            # CDK leaves out what is None.
+            "Zone": zone,
+            "PlacementGroupArn": placement_group_arn,
+            "ForceToken": force_token,
         }
-        optional = {"Zone": zone, "PlacementGroupArn": placement_group_arn, "ForceToken": force_token}
         resource = CustomResource(
             self,
             "Resource",
             service_token=provider.service_token,
             resource_type=RESOURCE_TYPE,
             service_timeout=Duration.minutes(10),  # CloudFormation's own is an hour, for an answer that never comes
-            properties=properties | {name: value for name, value in optional.items() if value},
+            properties=properties,
         )
         self.availability_zone = resource.get_att_string("AvailabilityZone")
         self.subnet_id = resource.get_att_string("SubnetId")
@@ -96,11 +96,11 @@ def _function(scope: Construct, stack_name: str) -> lambda_.Function:
     role = _role(scope, "Role", log_group)
     for statement in _statements(Stack.of(scope), stack_name):
         role.add_to_policy(statement)
-    _acknowledge(role, "IAM5[Resource::*]", "These reads of EC2 and Service Quotas take no resource.")
-    _acknowledge(
+    acknowledge(role, wildcard_resource("*"), reason="These reads of EC2 and Service Quotas take no resource")
+    acknowledge(
         role,
-        f"IAM5[Resource::{_as_nag_shows(_reservations(Stack.of(scope)), Stack.of(scope))}]",
-        "A reservation's id is known only once it is made; each statement asks for the stack's tag instead.",
+        wildcard_resource(_as_nag_shows(_reservations(Stack.of(scope)), Stack.of(scope))),
+        reason="A reservation's id is known only once it is made; each statement asks for the stack's tag instead",
     )
     function = lambda_.Function(
         scope,
@@ -115,7 +115,11 @@ def _function(scope: Construct, stack_name: str) -> lambda_.Function:
         log_group=log_group,
         role=role,
     )
-    _acknowledge(function, "L1", "Python 3.13 is what the training image and CDK's own Python handlers run as well.")
+    acknowledge(
+        function,
+        "AwsSolutions-L1",
+        reason="Python 3.13 is what the training image and CDK's own Python handlers run as well",
+    )
     return function
 
 
@@ -127,10 +131,10 @@ def _provider(scope: Construct, function: lambda_.Function) -> cr.Provider:
         removal_policy=RemovalPolicy.DESTROY,  # says nothing that the function's own log lacks
     )
     role = _role(scope, "ProviderRole", log_group)
-    _acknowledge(
+    acknowledge(
         role,
-        f"IAM5[Resource::<{Stack.of(scope).get_logical_id(cast(CfnElement, function.node.default_child))}.Arn>:*]",
-        "The provider framework invokes the function by its versions as well, of which there are none.",
+        wildcard_resource(f"{arn_of(function)}:*"),
+        reason="The provider framework invokes the function by its versions as well, of which there are none",
     )
     return cr.Provider(scope, "Provider", on_event_handler=function, log_group=log_group, framework_on_event_role=role)
 
@@ -190,7 +194,3 @@ def _as_nag_shows(arn: str, stack: Stack) -> str:
         if Token.is_unresolved(value):
             arn = arn.replace(value, f"<AWS::{name}>")
     return arn
-
-
-def _acknowledge(construct: Construct, rule: str, reason: str) -> None:
-    Validations.of(construct).acknowledge(Acknowledgment(id=f"AwsSolutions::AwsSolutions-{rule}", reason=reason))

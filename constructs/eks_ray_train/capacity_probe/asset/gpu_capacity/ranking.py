@@ -22,7 +22,7 @@ class ZoneFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """A zone and why it is out of question; ``rejected`` is None while it is not."""
+    """A zone, and in ``rejected`` why it cannot be taken, or None while it can."""
 
     facts: ZoneFacts
     rejected: str | None

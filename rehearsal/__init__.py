@@ -1,0 +1,1 @@
+"""Runs what `cdk synth` emits on one machine, without AWS. See README.md beside this file."""
