@@ -192,18 +192,23 @@ def test_a_temporary_folder_too_deep_for_sockets_is_refused() -> None:
         check_socket_paths(Path("/tmp/" + "x" * 40))
 
 
+def _children() -> set[int]:
+    return {pid for pid, above in process_table().items() if above == os.getpid()}
+
+
 def test_descendants_in_other_sessions_are_ended_too(tmp_path: Path) -> None:
     # A child that leaves the session and ignores TERM, as nothing in Ray does worse, with its parent gone.
     stubborn = (
         "import signal,time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(99)"
     )
     parent = f"import subprocess,sys; subprocess.Popen([sys.executable, '-c', {stubborn!r}], start_new_session=True)"
+    before = _children()  # the test run's own, such as the Node of another module's CDK
     with OwnProcesses() as processes:
         first = processes.start([sys.executable, "-c", parent], os.environ, tmp_path, tmp_path / "log")
         assert processes.wait(first, 10) == 0
         while tail(tmp_path / "log", 1) != "up":
             time.sleep(0.05)
-        (orphan,) = {pid for pid, above in process_table().items() if above == os.getpid()} - {first.pid}
+        (orphan,) = _children() - before - {first.pid}
     assert orphan not in process_table()
 
 
