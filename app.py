@@ -43,9 +43,7 @@ def build(app: cdk.App, settings: Settings, code: dict[str, str]) -> list[cdk.St
         cluster=cluster.cluster,
     )
     platform = PlatformStack(app, "Platform", settings=settings, cluster=cluster.cluster)
-    training = TrainingStack(
-        app, "Training", settings=settings, cluster=cluster.cluster, nodegroup_arn=gpu.nodegroup_arn, code=code
-    )
+    training = TrainingStack(app, "Training", settings=settings, cluster=cluster.cluster, code=code)
     # Platform also holds what deletes a RayJob's finalizer, so it goes after Training on the way back.
     gpu.add_stack_dependency(cluster)
     platform.add_stack_dependency(cluster)

@@ -76,7 +76,7 @@ def _explain(problem: ErrorDetails) -> str:
         return _lines(f"{field} is unknown", expected, remedy)
     if problem["type"] == "missing":
         return _lines(f"{field} is missing", "a value", _description(location))
-    if not problem["loc"] or (problem["type"] == "value_error" and isinstance(problem["input"], dict)):
+    if problem["type"] == "value_error" and _model_at(location) is not None:
         # A rule over several fields: its text names them.
         return _lines(f"{field} does not fit together", expected, "change one of them")
     return _lines(f"{field} = {json.dumps(problem['input'])}", expected, _description(location))

@@ -6,6 +6,7 @@ Figures that follow from the instance type (GPUs, EFA interfaces, vCPUs, memory)
 """
 
 import ipaddress
+import math
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -42,7 +43,9 @@ class Network(_Section):
     """The VPC."""
 
     availability_zones: tuple[Zone, ...] = Field(
-        min_length=2, description="List two or more zones of the region, for EKS wants its control plane in two."
+        min_length=2,
+        max_length=6,
+        description="List two to six zones of the region, for EKS wants its control plane in two.",
     )
     vpc_cidr: Cidr = Field(description="Give the VPC a private IPv4 network, a /16 unless it must be smaller.")
     nat_gateways: int = Field(
@@ -55,6 +58,23 @@ class Network(_Section):
         if len(set(zones)) != len(zones):
             raise ValueError("each zone once")
         return zones
+
+    @field_validator("vpc_cidr")
+    @classmethod
+    def _private(cls, cidr: str) -> str:
+        network = ipaddress.IPv4Network(cidr)
+        if not network.is_private or network.prefixlen < 16:
+            raise ValueError("a private network of /16 or smaller, such as 10.0.0.0/16")
+        return cidr
+
+    @model_validator(mode="after")
+    def _room_for_the_subnets(self) -> Self:
+        zones = len(self.availability_zones)
+        # A /19 of private addresses for each zone, and one /19 that holds the public /24s.
+        smallest = 19 - math.ceil(math.log2(zones + 1))
+        if ipaddress.IPv4Network(self.vpc_cidr).prefixlen > smallest:
+            raise ValueError(f"network.vpc_cidr of /{smallest} or larger for {zones} zones")
+        return self
 
     @model_validator(mode="after")
     def _no_idle_gateway(self) -> Self:
@@ -89,6 +109,8 @@ class Cluster(_Section):
                 raise ValueError(f"networks of /8 or narrower: {cidr} opens the API to the internet")
             if any(network.overlaps(ipaddress.IPv4Network(example)) for example in _DOCUMENTATION_NETWORKS):
                 raise ValueError(f"networks of your own: {cidr} is reserved for documentation")
+            if not network.is_global:
+                raise ValueError(f"addresses as the internet sees them: {cidr} is private")
         return cidrs
 
 
@@ -119,7 +141,7 @@ class GpuNodes(_Section):
     """The nodes that train."""
 
     instance_type: InstanceTypeName = Field(description="Choose a type with GPUs and EFA, such as g6.12xlarge.")
-    count: int = Field(ge=1, description="Give the number of GPU nodes, 1 or more.")
+    count: int = Field(ge=1, le=64, description="Give the number of GPU nodes, 1 to 64.")
     disk_gib: int = Field(ge=200, description="Give 200 or more: less ends in DiskPressure once the image is unpacked.")
     placement_group: bool = Field(
         description="Write true to place the nodes close together (lower latency, harder to get), else false."
@@ -199,6 +221,13 @@ class Ray(_Section):
         description="Give the workers' FI_*, NCCL_* and OFI_NCCL_* variables, each value in quotes."
     )
 
+    @field_validator("transport")
+    @classmethod
+    def _nothing_left_to_detection(cls, variables: dict[str, str]) -> dict[str, str]:
+        if missing := sorted({"FI_PROVIDER", "NCCL_NET_PLUGIN", "NCCL_SOCKET_IFNAME"} - variables.keys()):
+            raise ValueError(f"also {', '.join(missing)}: NCCL would detect the network, and may settle for TCP")
+        return variables
+
 
 class Training(_Section):
     """The training job."""
@@ -215,12 +244,17 @@ class Training(_Section):
         description="Write stdlib (real text: the sources of Python's standard library) or synthetic (random tokens)."
     )
     steps: int = Field(ge=1, description="Give the number of optimizer steps, 1 or more.")
-    sequence_length: int = Field(ge=8, description="Give the tokens of one sequence, 8 or more.")
+    sequence_length: int = Field(ge=8, le=131_072, description="Give the tokens of one sequence, 8 to 131072.")
     micro_batch: int = Field(ge=1, description="Give the sequences that one GPU takes in one step, 1 or more.")
     learning_rate: float = Field(gt=0, lt=1, description="Give the peak learning rate, such as 2e-5.")
-    seed: int = Field(ge=0, description="Give the seed of the data order and of new weights, 0 or more.")
+    seed: int = Field(
+        ge=0, le=2**32 - 1, description="Give the seed of the data order and of new weights, of 32 bits at most."
+    )
+    attempt: int = Field(ge=1, description="Give 1, and raise it to run the same job again.")
     deadline_hours: int = Field(
-        ge=1, description="Give the hours after which the job is stopped, 1 or more: what a hung run can cost at most."
+        ge=1,
+        le=168,
+        description="Give the hours after which the training stops itself, 1 to 168. The nodes bill on, until destroy.",
     )
 
 

@@ -11,16 +11,18 @@ from k8s.pods import SECURITY_CONTEXT, Resources, env, one_per_gpu_node
 
 # CUDA 13 needs the 580 branch.
 MINIMUM_DRIVER = 580
-# Below the 14 minutes that the stack waits, and long enough to pull the image on a node that has none.
+# Below the 13 minutes that the stack waits, and long enough to pull the image on a node that has none.
 DEADLINE_SECONDS = 720
-WEEK_SECONDS = 7 * 24 * 3600
+# Longer than the stack waits, and no longer than it takes to mend the cause: while a failed Job is there, it does not
+# run again.
+KEPT_SECONDS = 1200
 
 
 class FabricCheckChart(cdk8s.Chart):
     """A Job with one pod per GPU node that takes all its GPUs and EFA interfaces.
 
-    ``job_name`` follows from the spec and from ``nodes_id``, the identity of the node group: unchanged nodes are not
-    checked again.
+    ``job_name`` follows from the spec (``spec_hash``) and from ``nodes_id``, the identity of the node group: unchanged
+    nodes are not checked again.
     """
 
     def __init__(
@@ -62,14 +64,16 @@ class FabricCheckChart(cdk8s.Chart):
             nodes=nodes,
             deadline_seconds=DEADLINE_SECONDS,
         )
-        spec["ttlSecondsAfterFinished"] = WEEK_SECONDS
-        self.job_name = f"fabric-check-{content_hash(spec, ami_release)}-{nodes_id}"
+        spec["ttlSecondsAfterFinished"] = KEPT_SECONDS
+        self.spec_hash = content_hash(spec, ami_release)
+        self.job_name = f"fabric-check-{self.spec_hash}-{nodes_id}"
         KubeObject(
             self,
             "Job",
             api_version="batch/v1",
             kind="Job",
             name=self.job_name,
+            labels={"app.kubernetes.io/name": "fabric-check"},
             namespace=namespace,
             body={"spec": spec},
         )

@@ -11,7 +11,7 @@ FABRIC_CHECK_PRIORITY = "fabric-check"
 
 
 class NamespaceChart(cdk8s.Chart):
-    """The namespace, the service account of the Ray pods, and two priority classes."""
+    """The namespace, the service account of the Ray pods, two priority classes, and the workers' disruption budget."""
 
     def __init__(self, scope: Construct, id: str, *, namespace: str, service_account: str) -> None:
         super().__init__(scope, id, disable_resource_name_hashes=True)
@@ -42,6 +42,19 @@ class NamespaceChart(cdk8s.Chart):
         # minute, and KubeRay starts the worker anew.
         self._priority(
             FABRIC_CHECK_PRIORITY, 2000, "PreemptLowerPriority", "The check of GPUs and EFA before workers may run."
+        )
+
+        # With it EKS refuses to drain the workers for an update of their nodes, rather than end a run of hours.
+        KubeObject(
+            self,
+            "WorkerBudget",
+            api_version="policy/v1",
+            kind="PodDisruptionBudget",
+            name="ray-workers",
+            namespace=namespace,
+            body={
+                "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"ray.io/node-type": "worker"}}},
+            },
         )
 
     def _priority(self, name: str, value: int, preemption: str, description: str) -> None:

@@ -16,14 +16,17 @@ PACKAGE = "training"
 SUBMITTER = Resources(cpu="500m", memory="1Gi")
 # A standing cluster's pods start within minutes; a job that has not begun after this waits for nodes that do not come.
 PRE_RUNNING_DEADLINE_SECONDS = 3600
+# KubeRay calls a cluster ready also while a worker is being replaced. The job waits rather than train on fewer GPUs.
+WAIT_SECONDS = 900
 
 
 class RayJobChart(cdk8s.Chart):
     """A RayJob whose name, ``run_name``, carries the hash of what it runs: a changed job is a new job.
 
-    KubeRay does not run an edited RayJob again. ``code`` maps file names to texts; ``arguments`` are the command line
-    of ``python -m training.train`` without the run's name and the place of its results, which is
-    ``results_uri/run_name`` (it may hold a token that only the deploy resolves, hence it is not part of the hash).
+    KubeRay does not run an edited RayJob again; another ``attempt`` runs the same thing anew. ``code`` maps file names
+    to texts. ``arguments`` are the command line of ``python -m training.train`` without the run's name, its limits of
+    time and the place of its results, which is ``results_uri/run_name``: that may hold a token which only the deploy
+    resolves, hence it is not part of the hash.
     """
 
     def __init__(
@@ -36,6 +39,7 @@ class RayJobChart(cdk8s.Chart):
         image: str,
         code: Mapping[str, str],
         arguments: Mapping[str, str],
+        attempt: int,
         environment: Mapping[str, str],
         results_uri: str,
         deadline_seconds: int,
@@ -47,12 +51,13 @@ class RayJobChart(cdk8s.Chart):
             "excludes": ["..*"],
             "env_vars": dict(environment),
         }
-        what_runs = content_hash(code, arguments, runtime_env, image, ray_cluster_name, deadline_seconds)
+        what_runs = content_hash(code, arguments, attempt, runtime_env, image, ray_cluster_name, deadline_seconds)
         self.run_name = f"train-{what_runs}"
+        limits = {"wait-seconds": str(WAIT_SECONDS), "deadline-seconds": str(deadline_seconds)}
         self.entrypoint = " ".join(
             [
                 f"python -m {PACKAGE}.train",
-                *(f"--{name} {value}" for name, value in {"run-name": self.run_name, **arguments}.items()),
+                *(f"--{name} {value}" for name, value in {"run-name": self.run_name, **arguments, **limits}.items()),
                 f"--results {results_uri}",
             ]
         )
@@ -77,7 +82,8 @@ class RayJobChart(cdk8s.Chart):
                     "clusterSelector": {"ray.io/cluster": ray_cluster_name},
                     "submissionMode": "K8sJobMode",
                     "runtimeEnvYAML": yaml.safe_dump(runtime_env, sort_keys=True),
-                    "activeDeadlineSeconds": deadline_seconds,
+                    # The operator only marks the job as failed then; the job's own deadline, which ends it, is before.
+                    "activeDeadlineSeconds": PRE_RUNNING_DEADLINE_SECONDS + WAIT_SECONDS + deadline_seconds,
                     "preRunningDeadlineSeconds": PRE_RUNNING_DEADLINE_SECONDS,
                     # Retries of the submitter alone: it finds the running job by its id and follows it.
                     "submitterConfig": {"backoffLimit": 2},

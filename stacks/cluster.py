@@ -30,6 +30,7 @@ class ClusterStack(EnvironmentStack):
             subnets=vpc.private_subnets,
             instance_type=settings.system_nodes.instance,
             count=settings.system_nodes.count,
+            kubernetes_version=settings.cluster.kubernetes_version,
             disk_gib=settings.system_nodes.disk_gib,
             after=control_plane.addons_before_nodes,
         )

@@ -10,6 +10,7 @@ from constructs import Construct
 from eks_ray_train.capacity_probe import CapacityProbe
 from eks_ray_train.gpu_node_group import GpuNodeGroup
 from eks_ray_train.image_prefetch import ImagePrefetch
+from eks_ray_train.node_identity import publish_node_identity
 from eks_ray_train.placement_group import optional_placement_group
 from environments.settings import Settings
 from stacks.base import EnvironmentStack
@@ -39,7 +40,7 @@ class GpuStack(EnvironmentStack):
             mode=settings.capacity.mode,
             zone=settings.capacity.zone,
             subnets_by_zone=private_subnet_by_zone,
-            placement_group_arn=placement_group.arn if placement_group else None,
+            placement_group=placement_group,
             force_token=settings.capacity.force_token,
         )
         nodes = GpuNodeGroup(
@@ -50,6 +51,7 @@ class GpuStack(EnvironmentStack):
             subnet_id=probe.subnet_id,
             instance_type=gpu.instance,
             count=gpu.count,
+            kubernetes_version=settings.cluster.kubernetes_version,
             disk_gib=gpu.disk_gib,
             placement_group=placement_group,
             ami_release=gpu.ami_release,
@@ -57,7 +59,9 @@ class GpuStack(EnvironmentStack):
         prefetch = ImagePrefetch(
             self, "ImagePrefetch", cluster=cluster, image=settings.ray.image, nodes=gpu.count, after=nodes
         )
-        self.nodegroup_arn = nodes.nodegroup_arn
+        publish_node_identity(
+            self, "NodeIdentity", cluster_name=settings.cluster_name, nodegroup_arn=nodes.nodegroup_arn
+        )
         self.objects = prefetch.objects
         CfnOutput(self, "AvailabilityZone", value=probe.availability_zone, description="The zone of the GPU nodes")
         CfnOutput(self, "CapacityTable", value=probe.table, description="Every zone that was asked, and the answer")

@@ -6,6 +6,7 @@ from aws_cdk import CfnOutput
 from aws_cdk import aws_eks_v2 as eks
 from constructs import Construct
 
+from eks_ray_train.node_identity import read_node_identity
 from eks_ray_train.ray_workload import FabricCheck, RayNamespace, RayTraining
 from eks_ray_train.results_bucket import ResultsBucket
 from eks_ray_train.training_job import head_resources, training_arguments, worker_resources
@@ -23,7 +24,6 @@ class TrainingStack(EnvironmentStack):
         *,
         settings: Settings,
         cluster: eks.ICluster,
-        nodegroup_arn: str,
         code: Mapping[str, str],
     ) -> None:
         super().__init__(scope, id, settings=settings, description="RayCluster, training job and its results")
@@ -35,7 +35,7 @@ class TrainingStack(EnvironmentStack):
             cluster=cluster,
             image=settings.ray.image,
             nodes=settings.gpu_nodes.count,
-            nodegroup_arn=nodegroup_arn,
+            nodes_id=read_node_identity(self, cluster_name=settings.cluster_name),
             instance_type=settings.gpu_nodes.instance,
             ami_release=settings.gpu_nodes.ami_release,
         )
@@ -53,7 +53,8 @@ class TrainingStack(EnvironmentStack):
             shared_memory_gib=settings.ray.shared_memory_gib,
             transport=settings.ray.transport,
             code=code,
-            arguments=training_arguments(settings.training),
+            arguments=training_arguments(settings),
+            attempt=settings.training.attempt,
             results=results,
             deadline_seconds=settings.training.deadline_hours * 3600,
         )

@@ -36,6 +36,8 @@ class Arguments:
     seed: int = _flag("seeds random weights, synthetic data and the order of samples", 0)
     compute_dtype: str = _flag("dtype of forward and backward: bfloat16 or float32; weights stay float32", "bfloat16")
     workers: int | None = _flag("training processes; default one per GPU, required without GPUs", None)
+    wait_seconds: int = _flag("seconds to wait for a Ray cluster that is still too small for --workers", 0)
+    deadline_seconds: int | None = _flag("seconds after which the run ends itself as failed; default none", None)
 
     def __post_init__(self) -> None:
         """Check the values that can be checked without looking at the machine."""
@@ -53,10 +55,12 @@ class Arguments:
             raise InputError(
                 "results", self.results, "a local folder or s3://bucket/prefix", "Give one of these two forms."
             )
-        for name in ("steps", "sequence_length", "micro_batch", "workers"):
+        for name in ("steps", "sequence_length", "micro_batch", "workers", "deadline_seconds"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InputError(_flag_name(name), value, "a whole number of at least 1", "Raise it.")
+        if self.wait_seconds < 0:
+            raise InputError("wait-seconds", self.wait_seconds, "a whole number of at least 0", "Raise it.")
         if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
             raise InputError(
                 "learning-rate", self.learning_rate, "a finite number above 0", "2e-5 is usual for fine-tuning."

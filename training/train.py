@@ -1,6 +1,7 @@
 """The driver of a run: `python -m training.train --run-name NAME --model M --data D --results URI ...`.
 
-Exit code 0: trained. 1: training failed. 2: the input cannot be trained with, and no worker was started.
+Exit code 0: trained. 1: training failed. 2: the input cannot be trained with, and no worker was started. 124: the
+deadline passed.
 """
 
 import dataclasses
@@ -15,6 +16,7 @@ from ray.train.torch import TorchConfig, TorchTrainer
 
 from training.arguments import Arguments, parse
 from training.checks import check_inputs, with_absolute_paths
+from training.deadline import deadline
 from training.errors import InputError
 from training.loop import train_func
 from training.ranks import FOLLOWER
@@ -23,6 +25,7 @@ from training.results import METRICS, RESULT, RunFolder
 # Ray Train counts "the workers could not be placed within 60 seconds" as a failure of its controller, and by default
 # tries for ever. Five minutes cover a node that is just coming back.
 CONTROLLER_FAILURE_LIMIT = 5
+SECONDS_BETWEEN_LOOKS = 15.0
 # Enough for what happened; Ray has printed the traceback of every worker by then.
 LINES_OF_CAUSE = 12
 
@@ -35,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         check_inputs(args)
         connected_before = ray.is_initialized()
         ray.init(ignore_reinit_error=True)
-        workers, use_gpu = choose_workers(args.workers, ray.cluster_resources())
+        workers, use_gpu = wait_for_workers(args.workers, args.wait_seconds)
         folder = RunFolder(args.results, args.run_name)
         start = {"status": "running", "run_name": args.run_name, "arguments": dataclasses.asdict(args)}
         try:
@@ -49,8 +52,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
 
+    def give_up(reason: str) -> None:
+        print(f"error: run {args.run_name} failed: {reason}", file=sys.stderr, flush=True)
+        folder.write_result(start | {"status": "failed", "error": reason})
+
     try:
-        summary = fit(args, started, workers, use_gpu)
+        with deadline(args.deadline_seconds, give_up):
+            summary = fit(args, started, workers, use_gpu)
     except TrainingFailedError as error:
         reason = cause(error)
         folder.write_result(start | {"status": "failed", "error": reason})
@@ -67,6 +75,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         f"{RESULT} and {METRICS} are in {folder.uri}"
     )
     return 0
+
+
+def wait_for_workers(wanted: int | None, seconds: float) -> tuple[int, bool]:
+    """Return what `choose_workers` says of the cluster, as soon as it is large enough or `seconds` have passed.
+
+    A node that is being replaced, or a worker that was preempted, is back within minutes. Raises InputError.
+    """
+    until = time.monotonic() + seconds
+    while True:
+        resources = ray.cluster_resources()
+        try:
+            return choose_workers(wanted, resources)
+        except InputError as error:
+            if wanted is None or time.monotonic() >= until:
+                raise
+            left = until - time.monotonic()
+            print(f"waiting for the Ray cluster, up to {left:.0f} s more: {error}", flush=True)
+            time.sleep(min(SECONDS_BETWEEN_LOOKS, left))
 
 
 def choose_workers(wanted: int | None, resources: Mapping[str, float]) -> tuple[int, bool]:

@@ -1,6 +1,6 @@
 """Excuses a finding of cdk-nag, or of CDK's own template validation, beside the construct that causes it."""
 
-from aws_cdk import Acknowledgment, CfnElement, Stack, Validations
+from aws_cdk import Acknowledgment, CfnElement, Stack, Token, Validations
 from constructs import IConstruct
 
 # CDK's own warning on zone names in a template, which is why synthesis needs no lookup.
@@ -27,3 +27,11 @@ def arn_of(construct: IConstruct) -> str:
     resource = construct.node.default_child
     assert isinstance(resource, CfnElement)
     return f"<{Stack.of(construct).get_logical_id(resource)}.Arn>"
+
+
+def spelled(arn: str, stack: Stack) -> str:
+    """An ARN as a rule's detail spells it: ``<AWS::AccountId>`` where the account is not known at synth, and so on."""
+    for value, name in ((stack.partition, "Partition"), (stack.region, "Region"), (stack.account, "AccountId")):
+        if Token.is_unresolved(value):
+            arn = arn.replace(value, f"<AWS::{name}>")
+    return arn

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import cast
 
-from aws_cdk import CfnCondition, CfnOutput, Duration, RemovalPolicy, Stack
+from aws_cdk import ArnFormat, CfnCondition, CfnOutput, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
@@ -11,7 +11,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from eks_ray_train.acknowledge import acknowledge, arn_of, managed_policy, wildcard_resource
+from eks_ray_train.acknowledge import acknowledge, arn_of, managed_policy, spelled, wildcard_resource
 from eks_ray_train.kubectl_layer import kubectl_layer
 
 # Installed before any node, so that pods meet network policies from the first on. The agents run on every node.
@@ -42,11 +42,13 @@ class EksCluster(Construct):
         public_endpoint_cidrs: Sequence[str],
     ) -> None:
         super().__init__(scope, id)
-        # EKS would make this group itself, to be kept for ever.
-        log_group = logs.LogGroup(
+        # EKS would make this group itself, to be kept for ever. Not a LogGroup: EKS writes a last line or two when the
+        # cluster is deleted, which makes the group anew, and the next deploy would fail on it.
+        log_group = f"/aws/eks/{name}/cluster"
+        log_retention = logs.LogRetention(
             self,
             "ControlPlaneLogs",
-            log_group_name=f"/aws/eks/{name}/cluster",
+            log_group_name=log_group,
             retention=logs.RetentionDays.ONE_MONTH,
             removal_policy=RemovalPolicy.DESTROY,
         )
@@ -83,12 +85,12 @@ class EksCluster(Construct):
                 kubectl_layer=kubectl_layer(self, "KubectlLayer", kubernetes_version=kubernetes_version)
             ),
         )
-        cluster.node.add_dependency(log_group)
+        cluster.node.add_dependency(log_retention)
         resource = cluster.node.default_child
         assert isinstance(resource, eks.CfnCluster)
         # Unset means extended support: six times the price per hour once the version's standard support has ended.
         resource.upgrade_policy = eks.CfnCluster.UpgradePolicyProperty(support_type="STANDARD")
-        _acknowledge_what_cdk_makes(cluster)
+        _acknowledge_what_cdk_makes(cluster, log_group)
         # To a type checker, jsii's Cluster lacks a member of the interface that it implements.
         self.cluster = cast("eks.ICluster", cluster)
         self.addons_before_nodes = [
@@ -113,14 +115,15 @@ class EksCluster(Construct):
         )
 
 
-def _acknowledge_what_cdk_makes(cluster: eks.Cluster) -> None:
+def _acknowledge_what_cdk_makes(cluster: eks.Cluster, log_group: str) -> None:
+    stack = Stack.of(cluster)
     acknowledge(
         cluster.role, managed_policy("AmazonEKSClusterPolicy"), reason="EKS documents it as what a control plane needs"
     )
     provider = cluster.kubectl_provider
     assert provider is not None
     handler = provider.node.find_child("Handler")
-    ecr_public = Stack.of(cluster).get_logical_id(cast("CfnCondition", handler.node.find_child("HasEcrPublic")))
+    ecr_public = stack.get_logical_id(cast("CfnCondition", handler.node.find_child("HasEcrPublic")))
     acknowledge(
         provider,
         managed_policy("service-role/AWSLambdaBasicExecutionRole"),
@@ -131,6 +134,21 @@ def _acknowledge_what_cdk_makes(cluster: eks.Cluster) -> None:
         wildcard_resource(f"{arn_of(handler)}:*"),
         "AwsSolutions-L1",
         reason="CDK's own kubectl handler: its role and runtime come with the pinned aws-cdk-lib",
+    )
+    # The one function that serves every LogRetention of a stack; CDK gives it this id.
+    log_retention = stack.node.find_child("LogRetentionaae0aa3c5b4d4f87b02d85b201efdd8a")
+    streams = stack.format_arn(
+        service="logs",
+        resource="log-group",
+        resource_name=f"{log_group}:*",
+        arn_format=ArnFormat.COLON_RESOURCE_NAME,
+    )
+    acknowledge(
+        log_retention,
+        managed_policy("service-role/AWSLambdaBasicExecutionRole"),
+        wildcard_resource("*"),
+        wildcard_resource(spelled(streams, stack)),
+        reason="CDK's own handler: it sets the retention of a group that exists only by the time that it runs",
     )
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from eks_ray_train.node_disks import GP3_IOPS, GP3_THROUGHPUT_MIB
-from environments.loading import load
+from environments.loading import SettingsError, load
 from environments.settings import Settings
 
 CONTROL_PLANE_USD = 0.10
@@ -61,7 +61,10 @@ def disks(settings: Settings) -> float:
 
 def main(environment: str) -> None:
     """Prints the table."""
-    settings = load(environment)
+    try:
+        settings = load(environment)
+    except SettingsError as error:
+        sys.exit(f"\n{error}\n")
     parts = hourly(settings)
     table = Table(title=f"{settings.cluster_name}: US dollars per hour", show_footer=True)
     table.add_column("part", footer="sum")
@@ -77,4 +80,4 @@ def main(environment: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:2] or ["dev"])

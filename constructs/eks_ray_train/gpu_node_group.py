@@ -28,6 +28,7 @@ class GpuNodeGroup(Construct):
         subnet_id: str,
         instance_type: InstanceType,
         count: int,
+        kubernetes_version: str,
         disk_gib: int,
         placement_group: PlacementGroup | None,
         ami_release: str | None,
@@ -62,6 +63,7 @@ class GpuNodeGroup(Construct):
             "Resource",
             # No name: changing the type, the subnet or the AMI type replaces the group, and a name would be taken.
             cluster_name=cluster.cluster_name,
+            version=kubernetes_version,
             node_role=NodeRole(self, "NodeRole").role_arn,
             subnets=[subnet_id],
             ami_type="AL2023_x86_64_NVIDIA",
@@ -77,7 +79,7 @@ class GpuNodeGroup(Construct):
             scaling_config=eks.CfnNodegroup.ScalingConfigProperty(min_size=count, desired_size=count, max_size=count),
             # MINIMAL replaces nodes without extra ones first, which neither the quota nor a reservation would have.
             update_config=eks.CfnNodegroup.UpdateConfigProperty(max_unavailable=1, update_strategy="MINIMAL"),
-            # An update waits for running pods rather than evicting a training run.
+            # With the workers' disruption budget (k8s/namespace.py): an update fails rather than end a training run.
             force_update_enabled=False,
             node_repair_config=eks.CfnNodegroup.NodeRepairConfigProperty(enabled=True),
             launch_template=eks.CfnNodegroup.LaunchTemplateSpecificationProperty(

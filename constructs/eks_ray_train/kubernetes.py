@@ -16,7 +16,7 @@ _HELM_TIMEOUT = Duration.minutes(10)
 
 
 def limit_wait(construct: Construct) -> None:
-    """Ends CloudFormation's wait for a manifest or chart soon after its handler must have ended."""
+    """Ends CloudFormation's wait for a manifest, chart or value soon after its handler must have ended."""
     resource = cast("CfnResource", construct.node.find_child("Resource").node.default_child)
     resource.add_property_override("ServiceTimeout", str(_SERVICE_TIMEOUT_SECONDS))
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import cdk8s
-from aws_cdk import CfnOutput, Duration, Fn
+from aws_cdk import CfnOutput, Duration
 from aws_cdk import aws_eks_v2 as eks
 from constructs import Construct
 
 from eks_ray_train.instance_types import InstanceType
 from eks_ray_train.kuberay import OPERATOR_NAMESPACE
-from eks_ray_train.kubernetes import ChartManifest
+from eks_ray_train.kubernetes import ChartManifest, limit_wait
 from eks_ray_train.pod_identity import PodIdentity
 from eks_ray_train.results_bucket import RUNS, ResultsBucket, allow_runs
 from k8s.fabric_check import FabricCheckChart
@@ -54,7 +54,10 @@ class RayNamespace(Construct):
 
 
 class FabricCheck(Construct):
-    """Waits until every GPU node has shown its GPUs, driver and EFA interfaces to a pod."""
+    """Waits until every GPU node has shown its GPUs, driver and EFA interfaces to a pod.
+
+    The construct ids carry the hash of the check: when a changed check fails, the rollback deletes its Job.
+    """
 
     def __init__(
         self,
@@ -64,7 +67,7 @@ class FabricCheck(Construct):
         cluster: eks.ICluster,
         image: str,
         nodes: int,
-        nodegroup_arn: str,
+        nodes_id: str,
         instance_type: InstanceType,
         ami_release: str | None,
     ) -> None:
@@ -75,24 +78,25 @@ class FabricCheck(Construct):
             namespace=NAMESPACE,
             image=image,
             nodes=nodes,
-            # arn:aws:eks:region:account:nodegroup/cluster/name/uuid
-            nodes_id=Fn.select(3, Fn.split("/", nodegroup_arn)),
+            nodes_id=nodes_id,
             gpus=instance_type.gpus,
             efa_interfaces=instance_type.efa_interfaces,
             ami_release=ami_release,
         )
-        job = ChartManifest(self, "Job", cluster=cluster, chart=chart)
+        job = ChartManifest(self, f"Job-{chart.spec_hash}", cluster=cluster, chart=chart)
         complete = eks.KubernetesObjectValue(
             self,
-            "Complete",
+            f"Complete-{chart.spec_hash}",
             cluster=cluster,
             object_type="job",
             object_name=chart.job_name,
             object_namespace=NAMESPACE,
             # Not .status.succeeded, which is there after the first pod.
             json_path='.status.conditions[?(@.type=="Complete")].status',
-            timeout=Duration.minutes(14),
+            # CDK's loop looks at its clock only between calls; the Lambda that it runs in has 15 minutes.
+            timeout=Duration.minutes(13),
         )
+        limit_wait(complete)
         complete.node.add_dependency(job)
         self.objects = job.objects
 
@@ -119,6 +123,7 @@ class RayTraining(Construct):
         transport: Mapping[str, str],
         code: Mapping[str, str],
         arguments: Mapping[str, str],
+        attempt: int,
         results: ResultsBucket,
         deadline_seconds: int,
     ) -> None:
@@ -137,7 +142,7 @@ class RayTraining(Construct):
             workers=workers,
             shared_memory_gib=shared_memory_gib,
             environment=environment,
-            transport={**transport, **FAIL_CLOSED},
+            transport={**FAIL_CLOSED, **transport},
         )
         ray_cluster = ChartManifest(self, cluster_chart.cluster_name, cluster=cluster, chart=cluster_chart)
         job_chart = RayJobChart(
@@ -148,6 +153,7 @@ class RayTraining(Construct):
             image=image,
             code=code,
             arguments=arguments,
+            attempt=attempt,
             environment=environment,
             results_uri=results.s3_url_for_object(RUNS),
             deadline_seconds=deadline_seconds,

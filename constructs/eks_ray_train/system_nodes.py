@@ -24,6 +24,7 @@ class SystemNodes(Construct):
         subnets: Sequence[ec2.ISubnet],
         instance_type: InstanceType,
         count: int,
+        kubernetes_version: str,
         disk_gib: int,
         after: Sequence[IDependable],
     ) -> None:
@@ -41,6 +42,7 @@ class SystemNodes(Construct):
             self,
             "Resource",
             cluster_name=cluster.cluster_name,
+            version=kubernetes_version,
             node_role=NodeRole(self, "NodeRole").role_arn,
             subnets=[subnet.subnet_id for subnet in subnets],
             # The NVIDIA AMI makes its runtime the default and fails GPU images on a node without a driver.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from environments.settings import Settings, Training
+from environments.settings import Settings
 from k8s.pods import Resources
 
 
@@ -12,8 +12,9 @@ def read_code(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in sorted(folder.glob("*.py"))}
 
 
-def training_arguments(training: Training) -> Mapping[str, str]:
+def training_arguments(settings: Settings) -> Mapping[str, str]:
     """The command line of ``python -m training.train``, by option name."""
+    training = settings.training
     return {
         "model": training.model,
         "revision": training.revision,
@@ -23,6 +24,8 @@ def training_arguments(training: Training) -> Mapping[str, str]:
         "micro-batch": str(training.micro_batch),
         "learning-rate": repr(training.learning_rate),
         "seed": str(training.seed),
+        # Not left to the job to count: with a worker missing it would train on the GPUs that are there.
+        "workers": str(settings.world_size),
     }
 
 

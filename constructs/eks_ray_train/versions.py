@@ -19,6 +19,8 @@ NEWEST_MINOR = 36
 # RayCluster.authOptions came with KubeRay 1.5.1, preRunningDeadlineSeconds with 1.6; 1.7 is built against Kubernetes
 # 1.36.
 OLDEST_KUBERAY = (1, 7, 0)
+# KubeRay asks over HTTP whether a pod is healthy from this version on, and before with wget inside the container.
+OLDEST_RAY = (2, 53, 0)
 # The list of instance types of older charts may lack one of ours, and the plugin then runs nowhere without a word.
 OLDEST_EFA_PLUGIN = (0, 5, 30)
 

@@ -36,7 +36,7 @@ def ray_cluster(*, replicas: Any = 2, gpus: Any = "4", auth: str | None = "token
     }
 
 
-def ray_job(*, results: str = "s3://bucket/runs", mount_path: str = MOUNT_PATH) -> dict[str, Any]:
+def ray_job(*, results: str = "s3://bucket/runs", mount_path: str = MOUNT_PATH, more: str = "") -> dict[str, Any]:
     """Return a RayJob with what the rehearsal reads of it."""
     runtime_env = {"working_dir": "/opt/job", "excludes": ["..*"], "env_vars": {"AWS_REGION": "us-east-2"}}
     return {
@@ -46,7 +46,7 @@ def ray_job(*, results: str = "s3://bucket/runs", mount_path: str = MOUNT_PATH) 
         "spec": {
             "entrypoint": f"python -m training.train --run-name {RUN_NAME} --model Qwen/Qwen2.5-1.5B "
             f"--revision {REVISION} --data stdlib --steps 200 --sequence-length 1024 --micro-batch 1 "
-            f"--learning-rate 2e-05 --seed 0 --results {results}",
+            f"--learning-rate 2e-05 --seed 0{more} --results {results}",
             "clusterSelector": {"ray.io/cluster": CLUSTER_NAME},
             "runtimeEnvYAML": yaml.safe_dump(runtime_env),
             "submitterPodTemplate": {
@@ -88,7 +88,10 @@ def joined(objects: list[dict[str, Any]], placeholder: str, intrinsic: dict[str,
     return {"Fn::Join": ["", parts[:-1]]}
 
 
-def write_training_assembly(folder: Path, code: Mapping[str, str], **cluster: Any) -> Path:
-    """Write the assembly that the app would emit for `code`, the results' bucket being known to a deploy only."""
-    job = joined([config_map(code), ray_job(results="s3://BUCKET/runs")], "BUCKET", {"Ref": "Results1234"})
+def write_training_assembly(folder: Path, code: Mapping[str, str], more: str = "", **cluster: Any) -> Path:
+    """Write the assembly that the app would emit for `code`, the results' bucket being known to a deploy only.
+
+    `more` is added to the job's command line.
+    """
+    job = joined([config_map(code), ray_job(results="s3://BUCKET/runs", more=more)], "BUCKET", {"Ref": "Results1234"})
     return write_assembly(folder, [ray_cluster(**cluster)], job)

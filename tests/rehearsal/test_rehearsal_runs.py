@@ -62,6 +62,17 @@ def test_broken_code_fails_with_its_error_and_nothing_stays(tmp_path: Path) -> N
     assert f"job {RUN_NAME}: FAILED, exit code 1" in outcome.output
 
 
+def test_a_run_over_its_deadline_ends_itself(tmp_path: Path) -> None:
+    assembly = write_training_assembly(
+        tmp_path / "assembly", training_code(), more=" --deadline-seconds 12", replicas=1, gpus="1"
+    )
+    outcome = rehearse("--assembly", str(assembly), "--steps", "1000000", output=tmp_path / "out")
+    assert outcome.code == 1
+    assert clean(outcome)
+    assert "still training after 12 s, its --deadline-seconds" in outcome.output
+    assert json.loads((tmp_path / "out" / RUN_NAME / "result.json").read_text())["status"] == "failed"
+
+
 @pytest.mark.parametrize(
     ("signal_at", "number", "code"),
     [("| asleep", signal.SIGINT, 130), ("waiting for nodes", signal.SIGTERM, 143)],

@@ -14,7 +14,7 @@ from cdk_nag import AwsSolutionsChecks
 from app import TRAINING_CODE, build
 from eks_ray_train.training_job import read_code
 from environments.loading import load
-from tests.synthesis import ENVIRONMENTS, REPOSITORY, new_app, resources, templates
+from tests.synthesis import ENVIRONMENTS, REPOSITORY, new_app, resources, settings_with, templates
 
 
 def _synthesise(repository: Path, out: Path, **context: str) -> subprocess.CompletedProcess[str]:
@@ -89,6 +89,12 @@ def test_stack_names() -> None:
     assert [stack.stack_name for stack in stacks] == [
         f"ray-train-prod-{name}" for name in ("Network", "Cluster", "Gpu", "Platform", "Training")
     ]
+
+
+def test_a_pinned_account_is_the_only_one_deployed_to() -> None:
+    settings = settings_with({"account": "111122223333"})
+    stacks = build(new_app(), settings, {"train.py": "pass"})
+    assert {(stack.account, stack.region) for stack in stacks} == {("111122223333", "us-east-2")}
 
 
 @pytest.mark.failure_mode("D11")

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from eks_ray_train.ray_workload import NAMESPACE, SERVICE_ACCOUNT
+from k8s.fabric_check import FabricCheckChart
 from k8s.ray_job import RayJobChart
 from tests.synthesis import (
     ENVIRONMENTS,
@@ -122,6 +123,14 @@ def test_no_huge_pages() -> None:
     assert "hugepages" not in json.dumps(_one("RayCluster"))
 
 
+def test_a_network_that_the_settings_name_is_not_overridden() -> None:
+    transport = {"FI_PROVIDER": "tcp", "NCCL_NET_PLUGIN": "none", "NCCL_SOCKET_IFNAME": "eth0", "NCCL_NET": "Socket"}
+    stacks = synthesise(settings_with({"ray.transport": transport}))
+    (cluster,) = [obj for obj in manifests(stacks["Training"]) if obj["kind"] == "RayCluster"]
+    worker = cluster["spec"]["workerGroupSpecs"][0]["template"]["spec"]["containers"][0]
+    assert transport.items() <= _env(worker).items()
+
+
 @pytest.mark.failure_mode("B3")
 def test_nothing_is_set_that_the_g_family_lacks() -> None:
     env = _env(_worker()["containers"][0])
@@ -222,7 +231,14 @@ def test_a_changed_image_is_a_new_cluster_and_a_new_job() -> None:
     before, after = templates("dev")["Training"], synthesise(settings_with({"ray.image": image}))["Training"]
     assert _names(before, "RayCluster") != _names(after, "RayCluster")
     assert _names(before, "RayJob") != _names(after, "RayJob")
-    assert len(_ids(after) - _ids(before)) == 2
+    changed = [name for name in _ids(after) - _ids(before) if name.startswith("RayTraining")]
+    assert len(changed) == 2  # besides the fabric check, which runs the image too
+
+
+def test_another_attempt_runs_the_same_thing_anew() -> None:
+    again = synthesise(settings_with({"training.attempt": 2}))["Training"]
+    assert _names(again, "RayJob") != _names(templates("dev")["Training"], "RayJob")
+    assert _names(again, "RayCluster") == _names(templates("dev")["Training"], "RayCluster")
 
 
 def test_changed_code_is_a_new_job() -> None:
@@ -261,8 +277,10 @@ def test_names_are_within_the_operators_limits(environment: str) -> None:
 @pytest.mark.failure_mode("F11")
 def test_deadlines() -> None:
     spec = _spec("RayJob")
-    assert spec["activeDeadlineSeconds"] == 4 * 3600
+    # The operator only marks the job as failed; what ends it is the deadline in its command line, which is earlier.
+    assert _options()["--deadline-seconds"] == str(4 * 3600)
     assert spec["preRunningDeadlineSeconds"] == 3600
+    assert spec["activeDeadlineSeconds"] == 3600 + int(_options()["--wait-seconds"]) + 4 * 3600
 
 
 @pytest.mark.failure_mode("F6")
@@ -296,6 +314,7 @@ def test_an_empty_file_travels_too() -> None:
         image="registry/image:tag",
         code={"__init__.py": "", "train.py": "pass\n"},
         arguments={},
+        attempt=1,
         environment={},
         results_uri="s3://bucket/runs",
         deadline_seconds=60,
@@ -315,12 +334,18 @@ def test_results_go_to_the_bucket() -> None:
     assert _spec("RayJob")["entrypoint"].endswith("--results s3://token/runs")
 
 
-def test_the_entrypoint_holds_the_settings() -> None:
+def _options() -> dict[str, str]:
     words = _spec("RayJob")["entrypoint"].split()
-    options = dict(zip(words[3::2], words[4::2], strict=True))
+    return dict(zip(words[3::2], words[4::2], strict=True))
+
+
+def test_the_entrypoint_holds_the_settings() -> None:
+    options = _options()
     assert options["--model"] == "Qwen/Qwen2.5-1.5B"
     assert options["--revision"] == "8faed761d45a263340a0528343f099c05c9a4323"
     assert (options["--data"], options["--steps"], options["--seed"]) == ("stdlib", "200", "0")
+    # Not counted by the job: with a worker missing it would train on the GPUs that are there.
+    assert options["--workers"] == "8"
     assert (options["--sequence-length"], options["--micro-batch"], options["--learning-rate"]) == (
         "1024",
         "1",
@@ -350,20 +375,56 @@ def test_the_stack_waits_until_all_pods_of_the_check_are_done() -> None:
     template = templates("dev")["Training"]
     value = only(template, "Custom::AWSCDK-EKS-KubernetesObjectValue")
     assert value["JsonPath"] == '.status.conditions[?(@.type=="Complete")].status'
-    assert value["TimeoutSeconds"] == 14 * 60
+    assert value["TimeoutSeconds"] == 13 * 60  # the handler's Lambda has 15, and CDK's loop overshoots
     check = _job("fabric-check")["metadata"]["name"]
     assert "".join(part if isinstance(part, str) else "token" for part in value["ObjectName"]["Fn::Join"][1]) == check
 
 
 def test_the_check_runs_again_for_other_nodes_only() -> None:
-    def names(**changes: Any) -> list[str]:
-        settings = settings_with({key.replace("__", "."): value for key, value in changes.items()})
-        return list(_names(synthesise(settings)["Training"], "Job"))
+    def name(nodes_id: str = "0a1b2c3d", nodes: int = 2, ami_release: str | None = None) -> str:
+        return FabricCheckChart(
+            cdk8s.App(),
+            "Check",
+            namespace="ray",
+            image="registry/image:tag",
+            nodes=nodes,
+            nodes_id=nodes_id,
+            gpus=4,
+            efa_interfaces=1,
+            ami_release=ami_release,
+        ).job_name
 
-    unchanged = [_job("fabric-check")["metadata"]["name"]]
-    assert names(training__steps=300) == unchanged
-    assert names(gpu_nodes__count=3) != unchanged
-    assert names(gpu_nodes__ami_release="1.36.1-20261110") != unchanged
+    assert name() == name()
+    assert len({name(), name(nodes_id="ffffffff"), name(nodes=3), name(ami_release="1.36.1-20261110")}) == 4
+    assert len(name(nodes=64)) + len("-63") <= 63  # an indexed Job's pods are named so
+
+
+def test_a_replaced_node_group_reaches_the_check_without_an_export() -> None:
+    """CloudFormation refuses to change what another stack imports: the group could never be replaced."""
+    stacks = templates("dev")
+    assert "ray-train-dev-Gpu:" not in json.dumps(stacks["Training"])
+    identity = only(stacks["Gpu"], "AWS::SSM::Parameter")
+    (parameter,) = [
+        name for name, value in stacks["Training"]["Parameters"].items() if value["Default"] == identity["Name"]
+    ]
+    assert stacks["Training"]["Parameters"][parameter]["Type"] == "AWS::SSM::Parameter::Value<String>"
+    assert {"Ref": parameter} in only(stacks["Training"], "Custom::AWSCDK-EKS-KubernetesObjectValue")["ObjectName"][
+        "Fn::Join"
+    ][1]
+    (group,) = resources(stacks["Gpu"], "AWS::EKS::Nodegroup")
+    assert {"Fn::GetAtt": [group, "Arn"]} in identity["Value"]["Fn::Select"][1]["Fn::Split"][1]["Fn::Select"][1][
+        "Fn::Split"
+    ]
+
+
+def test_a_failed_check_is_gone_before_the_next_try() -> None:
+    """While a failed Job of the same name is there, applying it again changes nothing."""
+    job = _job("fabric-check")
+    assert 13 * 60 < job["spec"]["ttlSecondsAfterFinished"] <= 20 * 60
+    assert job["metadata"]["labels"] == {"app.kubernetes.io/name": "fabric-check"}
+    before, after = templates("dev")["Training"], synthesise(settings_with({"gpu_nodes.count": 3}))["Training"]
+    ids = [{name for name in _ids(template) if name.startswith("FabricCheck")} for template in (before, after)]
+    assert not ids[0] & ids[1]  # the rollback of a failed one deletes its Job
 
 
 @pytest.mark.failure_mode("B6")
@@ -412,6 +473,12 @@ def test_the_prefetch_pulls_on_every_gpu_node_and_asks_for_no_gpu() -> None:
 
 
 # Namespace and network policies
+
+
+@pytest.mark.failure_mode("C14")
+def test_workers_are_not_drained_for_an_update_of_their_nodes() -> None:
+    spec = _spec("PodDisruptionBudget")
+    assert spec == {"maxUnavailable": 0, "selector": {"matchLabels": {"ray.io/node-type": "worker"}}}
 
 
 def test_the_namespaces_one_exception() -> None:

@@ -42,6 +42,12 @@ def test_the_shipped_environments_have_no_finding(environment: str) -> None:
         ({"ray.version": "2.57.0"}, ["ray-version"]),
         ({"charts.kuberay_operator": "1.6.2"}, ["chart-version"]),
         ({"charts.efa_device_plugin": "v0.5.20"}, ["chart-version"]),
+        ({"gpu_nodes.ami_release": "1.33.1-20251110"}, ["ami-version"]),
+        ({"gpu_nodes.ami_release": "1.36.1-20261110"}, []),
+        ({"ray.image": "registry/image:mine", "ray.version": "2.52.0"}, ["ray-version"]),
+        ({"ray.image": "registry/image:mine", "ray.version": "2.53.0"}, []),
+        ({"ray.shared_memory_gib": 119}, ["pod-memory"]),
+        ({"ray.head.memory_gib": 4}, ["pod-memory"]),
         (
             {"region": "xx-north-1", "network.availability_zones": ["xx-north-1a", "xx-north-1b", "xx-north-1c"]},
             ["region-known"],

@@ -1,4 +1,4 @@
-"""Every object against the schemas of the Kubernetes version that the cluster runs; Ray's against KubeRay's rules."""
+"""Every object, and every pod in one, against the schemas of the Kubernetes version that the cluster runs."""
 
 from typing import Any
 
@@ -35,6 +35,7 @@ def test_api_versions(environment: str) -> None:
         "v1",
         "batch/v1",
         "networking.k8s.io/v1",
+        "policy/v1",
         "scheduling.k8s.io/v1",
         "ray.io/v1",
     }

@@ -108,7 +108,7 @@ def test_updates_need_no_extra_node() -> None:
 
 
 @pytest.mark.failure_mode("C14")
-def test_updates_do_not_evict() -> None:
+def test_updates_honour_the_workers_disruption_budget() -> None:
     assert _nodes()["ForceUpdateEnabled"] is False
 
 
@@ -161,6 +161,11 @@ def test_labels_and_taint() -> None:
     assert nodes["Labels"] == {"role": "gpu-worker", "nvidia.com/gpu.present": "true"}
     assert nodes["Taints"] == [{"Key": "nvidia.com/gpu", "Value": "present", "Effect": "NO_SCHEDULE"}]
     assert only(templates("dev")["Cluster"], NODEGROUP)["Labels"] == {"role": "system"}
+
+
+@pytest.mark.parametrize("stack", ["Cluster", "Gpu"])
+def test_nodes_follow_the_clusters_version(stack: str) -> None:
+    assert only(templates("dev")[stack], NODEGROUP)["Version"] == "1.36"
 
 
 def test_node_repair() -> None:

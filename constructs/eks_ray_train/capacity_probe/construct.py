@@ -16,8 +16,9 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import custom_resources as cr
 from constructs import Construct
 
-from eks_ray_train.acknowledge import acknowledge, arn_of, wildcard_resource
+from eks_ray_train.acknowledge import acknowledge, arn_of, spelled, wildcard_resource
 from eks_ray_train.instance_types import InstanceType
+from eks_ray_train.placement_group import PlacementGroup
 
 from .asset.gpu_capacity.properties import STACK_TAG, check_mode
 
@@ -51,7 +52,7 @@ class CapacityProbe(Construct):
         mode: str,
         zone: str | None,
         subnets_by_zone: Mapping[str, str],
-        placement_group_arn: str | None,
+        placement_group: PlacementGroup | None,
         force_token: str | None,
     ) -> None:
         super().__init__(scope, id)
@@ -62,7 +63,7 @@ class CapacityProbe(Construct):
         check_mode(mode, zone, subnets_by_zone)
 
         stack_name = Stack.of(self).stack_name
-        provider = _provider(self, _function(self, stack_name))
+        provider = _provider(self, _function(self, stack_name, placement_group))
         properties: dict[str, object] = {
             "InstanceType": instance_type.name,
             "Count": str(count),
@@ -74,7 +75,7 @@ class CapacityProbe(Construct):
             "Tags": {STACK_TAG: stack_name},
             # CDK leaves out what is None.
             "Zone": zone,
-            "PlacementGroupArn": placement_group_arn,
+            "PlacementGroupArn": placement_group.arn if placement_group else None,
             "ForceToken": force_token,
         }
         resource = CustomResource(
@@ -90,16 +91,16 @@ class CapacityProbe(Construct):
         self.table = resource.get_att_string("Table")
 
 
-def _function(scope: Construct, stack_name: str) -> lambda_.Function:
+def _function(scope: Construct, stack_name: str, placement_group: PlacementGroup | None) -> lambda_.Function:
     # Kept when the stack is deleted, a failed first deploy included: it says why the deploy failed.
     log_group = logs.LogGroup(scope, "Log", retention=logs.RetentionDays.ONE_MONTH)
     role = _role(scope, "Role", log_group)
-    for statement in _statements(Stack.of(scope), stack_name):
+    for statement in _statements(Stack.of(scope), stack_name, placement_group):
         role.add_to_policy(statement)
     acknowledge(role, wildcard_resource("*"), reason="These reads of EC2 and Service Quotas take no resource")
     acknowledge(
         role,
-        wildcard_resource(_as_nag_shows(_reservations(Stack.of(scope)), Stack.of(scope))),
+        wildcard_resource(spelled(_reservations(Stack.of(scope)), Stack.of(scope))),
         reason="A reservation's id is known only once it is made; each statement asks for the stack's tag instead",
     )
     function = lambda_.Function(
@@ -146,10 +147,23 @@ def _role(scope: Construct, id: str, log_group: logs.LogGroup) -> iam.Role:
     return role
 
 
-def _statements(stack: Stack, stack_name: str) -> list[iam.PolicyStatement]:
+def _statements(stack: Stack, stack_name: str, placement_group: PlacementGroup | None) -> list[iam.PolicyStatement]:
     reservations = _reservations(stack)
     made_for_stack = {f"aws:RequestTag/{STACK_TAG}": stack_name}
+    in_placement_group = (
+        [
+            # Whether EC2 asks for the group's permission too is documented nowhere that we found.
+            iam.PolicyStatement(
+                sid="ReserveInPlacementGroup",
+                actions=["ec2:CreateCapacityReservation"],
+                resources=[placement_group.arn],
+            )
+        ]
+        if placement_group
+        else []
+    )
     return [
+        *in_placement_group,
         iam.PolicyStatement(
             sid="Read",
             actions=[
@@ -186,11 +200,3 @@ def _statements(stack: Stack, stack_name: str) -> list[iam.PolicyStatement]:
 
 def _reservations(stack: Stack) -> str:
     return stack.format_arn(service="ec2", resource="capacity-reservation", resource_name="*")
-
-
-def _as_nag_shows(arn: str, stack: Stack) -> str:
-    """Return an ARN as cdk-nag writes it in a finding: ``<AWS::Region>`` where the region is not known at synth."""
-    for value, name in ((stack.partition, "Partition"), (stack.region, "Region"), (stack.account, "AccountId")):
-        if Token.is_unresolved(value):
-            arn = arn.replace(value, f"<AWS::{name}>")
-    return arn

@@ -75,6 +75,15 @@ def ray_is_the_images(settings: Settings) -> Iterator[Finding]:
             expected=f"{contents.ray}, which is what {tag} holds",
             remedy=f'set version = "{contents.ray}", or change ray.image',
         )
+    if not contents and versions.version_tuple(settings.ray.version) < versions.OLDEST_RAY:
+        yield Finding(
+            code="ray-version",
+            field="ray.version",
+            value=settings.ray.version,
+            expected=f"{'.'.join(map(str, versions.OLDEST_RAY))} or newer: KubeRay asks older ones for health with "
+            "tools that the image may lack",
+            remedy="set the version of Ray that the image holds, or take a newer image",
+        )
 
 
 def charts_are_new_enough(settings: Settings) -> Iterator[Finding]:
@@ -107,7 +116,21 @@ def region_has_the_plugin(settings: Settings) -> Iterator[Finding]:
         )
 
 
+def ami_is_of_the_version(settings: Settings) -> Iterator[Finding]:
+    """Rule ``ami-version``: an older release has an older driver, whatever the control plane is."""
+    release, version = settings.gpu_nodes.ami_release, settings.cluster.kubernetes_version
+    if release and not release.startswith(f"{version}."):
+        yield Finding(
+            code="ami-version",
+            field="gpu_nodes.ami_release",
+            value=release,
+            expected=f"a release of {version}, the cluster's version",
+            remedy=f"take one that begins with {version}., or leave it out for the newest at creation",
+        )
+
+
 RULES = (
+    ami_is_of_the_version,
     kubernetes_is_creatable,
     driver_fits_cuda,
     kubectl_skew,

@@ -16,13 +16,16 @@ from eks_ray_train.capacity_probe.asset.gpu_capacity.errors import ProbeError
 from eks_ray_train.capacity_probe.asset.gpu_capacity.events import on_event
 from eks_ray_train.capacity_probe.asset.gpu_capacity.properties import parse
 from eks_ray_train.instance_types import INSTANCE_TYPES
+from eks_ray_train.placement_group import PlacementGroup
 
 from .fakes import World, create
 
 ZONES = ["us-east-2a", "us-east-2b"]
 
 
-def small_app(env: Environment | None = None, **changes: Any) -> tuple[App, Stack, CapacityProbe]:
+def small_app(
+    env: Environment | None = None, in_group: bool = False, **changes: Any
+) -> tuple[App, Stack, CapacityProbe]:
     app = App(analytics_reporting=False)
     stack = Stack(app, "dev-Gpu", env=env)
     subnets = {zone: CfnParameter(stack, f"Subnet{zone[-1]}").value_as_string for zone in ZONES}
@@ -32,9 +35,11 @@ def small_app(env: Environment | None = None, **changes: Any) -> tuple[App, Stac
         "mode": "probe",
         "zone": None,
         "subnets_by_zone": subnets,
-        "placement_group_arn": None,
+        "placement_group": None,
         "force_token": None,
     }
+    if in_group:
+        given["placement_group"] = PlacementGroup(stack, "PlacementGroup")
     return app, stack, CapacityProbe(stack, "CapacityProbe", **(given | changes))
 
 
@@ -55,12 +60,29 @@ def test_the_resource_carries_what_the_function_reads(template: Template) -> Non
 
 
 def test_optional_properties_are_passed_on() -> None:
-    group = "arn:aws:ec2:us-east-2:111111111111:placement-group/efa"
-    _, stack, _ = small_app(mode="zone", zone="us-east-2b", placement_group_arn=group, force_token="2")
-    Template.from_stack(stack).has_resource_properties(
-        "Custom::GpuCapacityProbe",
-        {"Mode": "zone", "Zone": "us-east-2b", "PlacementGroupArn": group, "ForceToken": "2"},
-    )
+    _, stack, _ = small_app(in_group=True, mode="zone", zone="us-east-2b", force_token="2")
+    template = Template.from_stack(stack)
+    (group,) = template.find_resources("AWS::EC2::PlacementGroup")
+    (resource,) = template.find_resources("Custom::GpuCapacityProbe").values()
+    properties = resource["Properties"]
+    assert (properties["Mode"], properties["Zone"], properties["ForceToken"]) == ("zone", "us-east-2b", "2")
+    *_, last = properties["PlacementGroupArn"]["Fn::Join"][1]
+    assert last == {"Ref": group}
+
+
+def test_the_function_may_reserve_in_the_placement_group_when_there_is_one() -> None:
+    def resources(in_group: bool) -> list[Any]:
+        template = Template.from_stack(small_app(in_group=in_group)[1])
+        return [
+            statement["Resource"]
+            for policy in template.find_resources("AWS::IAM::Policy").values()
+            for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+            if statement["Action"] == "ec2:CreateCapacityReservation"
+        ]
+
+    assert len(resources(False)) == 1
+    assert len(resources(True)) == 2
+    assert "placement-group/" in str(resources(True))
 
 
 def test_the_answers_are_tokens_of_the_resource() -> None:
