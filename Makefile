@@ -33,8 +33,9 @@ node_modules/.ready: package-lock.json .venv/.ready
 	npm ci --no-fund --no-audit --loglevel=error
 	@touch $@
 
-rehearse: $(READY) ## run the training job of ENV on this machine, without AWS (MODEL=folder DATA=path to use your own)
-	python -m rehearsal --environment $(ENV) $(if $(MODEL),--model "$(MODEL)") $(if $(DATA),--data "$(DATA)")
+rehearse: $(READY) ## deploy ENV to an emulated AWS and run its job here (MODEL=folder DATA=path KEEP=1 CHARTS=folder CRDS=folder)
+	python -m rehearsal --environment $(ENV) $(if $(MODEL),--model "$(MODEL)") $(if $(DATA),--data "$(DATA)") \
+	  $(if $(KEEP),--keep) $(if $(CHARTS),--charts "$(CHARTS)") $(if $(CRDS),--crds "$(CRDS)")
 
 test: $(READY) ## all tests
 	python -m pytest

@@ -1,20 +1,27 @@
-"""`python -m rehearsal`: synthesise the app and run its RayJob here. Exit code 0: it trained, and its loss fell."""
+"""`python -m rehearsal`: deploy the app to an emulated AWS and run the RayJob that lands.
+
+Exit code 0: every stack was deployed, the job trained and its loss fell, and nothing was left after the destroy.
+"""
 
 import argparse
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console
 
+from eks_ray_train.ray_workload import NAMESPACE
 from rehearsal.assembly import read_assembly
+from rehearsal.cluster import job_status, report_end, wait_for_job
+from rehearsal.deployment import Deployment, Settings, expected_to_stay, new_account, region_of
 from rehearsal.errors import RehearsalError
 from rehearsal.phases import Phases
 from rehearsal.processes import Interrupted, OwnProcesses, interruptible
+from rehearsal.report import NOT_SHOWN_BY_THE_DEPLOY, NOT_SHOWN_BY_THE_JOB, show_results
 from rehearsal.runner import Options, check_options, run, run_folder
 from rehearsal.shape import cluster_shape
 from rehearsal.submission import existing_path, whole_number
-from rehearsal.synthesis import synthesise
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -44,22 +51,85 @@ def rehearse(arguments: argparse.Namespace, processes: OwnProcesses, folder: Pat
     if options.model is not None or options.data != Options.data:
         with phases.phase("check --model and --data"):
             check_options(options)
-    assembly = arguments.assembly
-    if assembly is None:
-        assembly = options.output.absolute() / "cdk.out"
-        with phases.phase(f"cdk synth -c environment={arguments.environment}"):
-            synthesise(processes, REPOSITORY, arguments.environment, assembly, folder / "synth.log")
-    with phases.phase("read the cloud assembly"):
-        objects = read_assembly(assembly)
-        cluster_shape(objects.ray_cluster)
-    run(objects, options, processes, folder, phases, console)
+    if arguments.assembly is not None:
+        with phases.phase("read the cloud assembly"):
+            objects = read_assembly(arguments.assembly)
+            cluster_shape(objects.ray_cluster)
+        done = run(objects, options, processes, folder, phases, console)
+        show_results(console, done.facts, done.results, phases.finished, NOT_SHOWN_BY_THE_JOB)
+    else:
+        deploy_and_run(arguments, options, processes, folder, phases, console)
     console.print(f"[green]The rehearsal succeeded[/green] in {phases.total:.0f} s.", highlight=False)
+
+
+def deploy_and_run(
+    arguments: argparse.Namespace,
+    options: Options,
+    processes: OwnProcesses,
+    folder: Path,
+    phases: Phases,
+    console: Console,
+) -> None:
+    """Deploy, run the job that landed, and destroy; with --keep, wait instead of destroying. Raises RehearsalError."""
+
+    def show(line: str) -> None:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    settings = Settings(
+        arguments.environment,
+        region_of(arguments.environment),
+        options.output.absolute() / "tools",
+        arguments.charts,
+        arguments.crds,
+    )
+    deployment = new_account(processes, REPOSITORY, folder, settings, phases, show)
+    with phases.phase(f"cdk deploy --all -c environment={arguments.environment}"):
+        deployment.deploy(folder / "outputs.json")
+    with phases.phase("the RayJob lands"):
+        landed = wait_for_job(deployment.account, NAMESPACE, show)
+    try:
+        done = run(landed.objects, options, processes, folder, phases, console)
+    except RehearsalError as error:
+        report_end(deployment.account, landed, succeeded=False, message=error.field)
+        raise
+    report_end(deployment.account, landed, succeeded=True)
+    facts = deployment.facts(landed) | done.facts | {"RayJob's status": job_status(deployment.account, landed)}
+    for number, note in enumerate(deployment.notes(), 1):
+        facts[f"note {number}"] = note
+    if arguments.keep:
+        _keep(deployment, show)
+    else:
+        with phases.phase("cdk destroy --all"):
+            left = deployment.destroy()
+        facts["left after destroy"] = ", ".join(left) or "nothing"
+        if unexpected := [item for item in left if not expected_to_stay(item)]:
+            raise RehearsalError(
+                "cdk destroy --all",
+                ", ".join(unexpected),
+                "nothing left in the account",
+                "Give it an owner that ends it.",
+            )
+    show_results(console, facts, done.results, phases.finished, NOT_SHOWN_BY_THE_DEPLOY)
+
+
+def _keep(deployment: Deployment, show: Callable[[str], None]) -> None:
+    """Leave the account up until Ctrl-C, and say how to reach it."""
+    show("The account stays until Ctrl-C. In another shell, with .venv activated:")
+    for name, value in deployment.account.variables.items():
+        show(f"  export {name}={value}")
+    show("  npx cdk diff -c environment=NAME; kubectl get pods -A")
+    signal.pause()
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m rehearsal", description=__doc__, allow_abbrev=False)
-    parser.add_argument("--environment", default="dev", help="environment to synthesise (default dev)")
-    parser.add_argument("--assembly", type=Path, help="folder of an earlier `cdk synth --output`, instead of a new one")
+    parser.add_argument("--environment", default="dev", help="environment to deploy (default dev)")
+    parser.add_argument(
+        "--assembly", type=Path, help="folder of a `cdk synth --output`: run its RayJob, deploy nothing"
+    )
+    parser.add_argument("--keep", action="store_true", help="leave the emulated account up until Ctrl-C")
+    parser.add_argument("--charts", type=Path, help="Helm charts, a folder each by name (default: stand-ins)")
+    parser.add_argument("--crds", type=Path, help="KubeRay's CRDs (default: stand-ins)")
     parser.add_argument(
         "--model", type=existing_path, help="model folder or config .json of yours (default: a stand-in)"
     )

@@ -16,7 +16,7 @@ from rehearsal.phases import Phases
 from rehearsal.plot import save_png
 from rehearsal.processes import OwnProcesses
 from rehearsal.ray_processes import LocalRay
-from rehearsal.report import show_changes, show_results
+from rehearsal.report import show_changes
 from rehearsal.results import Results, check_results, read_results
 from rehearsal.shape import GIB, Shape, cluster_shape, scale_to_memory
 from rehearsal.stand_in_model import write_stand_in_model
@@ -38,6 +38,14 @@ class Options:
     deadline: float = 600.0
 
 
+@dataclass(frozen=True)
+class Run:
+    """A run that succeeded: its results, and what a reader asks of it."""
+
+    results: Results
+    facts: dict[str, str]
+
+
 def check_options(options: Options) -> None:
     """Raise RehearsalError when the user's own model or data cannot be trained with, before anything starts."""
     with run_folder() as folder:
@@ -46,8 +54,8 @@ def check_options(options: Options) -> None:
 
 def run(
     objects: RayObjects, options: Options, processes: OwnProcesses, folder: Path, phases: Phases, console: Console
-) -> Results:
-    """Run the job to its end and show it. `folder` is for files that need not stay. Raises RehearsalError."""
+) -> Run:
+    """Run the job to its end. `folder` is for files that need not stay. Raises RehearsalError."""
     wanted = cluster_shape(objects.ray_cluster)
     shape = scale_to_memory(wanted, available_memory())
     if shape != wanted:
@@ -79,8 +87,7 @@ def run(
 
     png = results_folder / "loss.png"
     save_png(results.losses, f"{todo.run_name}, {shape}", png)
-    show_results(console, _facts(objects, wanted, shape, ray, results, results_folder), results, phases.finished)
-    return results
+    return Run(results, _facts(objects, wanted, shape, ray, results, results_folder))
 
 
 @contextmanager

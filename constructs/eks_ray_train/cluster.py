@@ -90,7 +90,7 @@ class EksCluster(Construct):
         assert isinstance(resource, eks.CfnCluster)
         # Unset means extended support: six times the price per hour once the version's standard support has ended.
         resource.upgrade_policy = eks.CfnCluster.UpgradePolicyProperty(support_type="STANDARD")
-        _acknowledge_what_cdk_makes(cluster, log_group)
+        _tame_what_cdk_makes(cluster, log_group)
         # To a type checker, jsii's Cluster lacks a member of the interface that it implements.
         self.cluster = cast("eks.ICluster", cluster)
         self.addons_before_nodes = [
@@ -115,13 +115,18 @@ class EksCluster(Construct):
         )
 
 
-def _acknowledge_what_cdk_makes(cluster: eks.Cluster, log_group: str) -> None:
+def _tame_what_cdk_makes(cluster: eks.Cluster, log_group: str) -> None:
     stack = Stack.of(cluster)
     acknowledge(
         cluster.role, managed_policy("AmazonEKSClusterPolicy"), reason="EKS documents it as what a control plane needs"
     )
     provider = cluster.kubectl_provider
     assert provider is not None
+    for construct in provider.node.find_all():
+        if isinstance(construct, logs.CfnLogGroup):
+            # CDK keeps the logs of its own functions for ever, also when the stack is gone.
+            construct.retention_in_days = 30
+            construct.apply_removal_policy(RemovalPolicy.DESTROY)
     handler = provider.node.find_child("Handler")
     ecr_public = stack.get_logical_id(cast("CfnCondition", handler.node.find_child("HasEcrPublic")))
     acknowledge(

@@ -16,6 +16,7 @@ from rich.console import Console
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from rehearsal.__main__ import main
+from rehearsal.cdk import Cdk
 from rehearsal.errors import RehearsalError
 from rehearsal.phases import Phase, Phases, timeline
 from rehearsal.plot import bars, save_png
@@ -25,7 +26,6 @@ from rehearsal.report import loss_rows, show_changes
 from rehearsal.results import MINIMUM_LOSS_FALL, Results, check_results, read_results
 from rehearsal.stand_in_model import write_stand_in_model
 from rehearsal.submission import Local, existing_path, flags, submission
-from rehearsal.synthesis import synthesise
 from tests.rehearsal.assemblies import REVISION, ray_cluster, ray_job
 from training.arguments import parse
 
@@ -254,18 +254,20 @@ def test_a_node_that_dies_is_named_with_the_end_of_its_log(tmp_path: Path) -> No
             ray.check()
 
 
-def test_a_synth_that_fails_shows_its_error(tmp_path: Path) -> None:
+def test_a_cdk_command_that_fails_shows_its_error(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     npx = tmp_path / "bin/npx"
-    npx.write_text('#!/bin/sh\necho "$@" >&2; echo "zone: expected one of these" >&2; exit 1\n')
+    npx.write_text('#!/bin/sh\necho "$@" >&2; echo "zone: expected one of these" >&2; echo "❌  Gpu failed"; exit 1\n')
     npx.chmod(0o755)
+    shown: list[str] = []
     with pytest.MonkeyPatch.context() as patch, OwnProcesses() as processes:
         patch.setattr(sys, "executable", str(tmp_path / "bin/python"))
         with pytest.raises(RehearsalError) as raised:
-            synthesise(processes, tmp_path, "prod", tmp_path / "out", tmp_path / "log")
+            Cdk(processes, tmp_path, {}, tmp_path, shown.append).run("deploy", "--all", seconds=30)
     assert "exit code 1" in str(raised.value)
     assert "zone: expected one of these" in str(raised.value)
-    assert "-c environment=prod --output" in str(raised.value)
+    assert "cdk deploy --all" in str(raised.value)
+    assert shown == ["  | ❌  Gpu failed"]
 
 
 @pytest.mark.parametrize(

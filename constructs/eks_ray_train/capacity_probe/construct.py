@@ -92,8 +92,10 @@ class CapacityProbe(Construct):
 
 
 def _function(scope: Construct, stack_name: str, placement_group: PlacementGroup | None) -> lambda_.Function:
-    # Kept when the stack is deleted, a failed first deploy included: it says why the deploy failed.
-    log_group = logs.LogGroup(scope, "Log", retention=logs.RetentionDays.ONE_MONTH)
+    # A failed deploy's reason is CloudFormation's too, each zone's answer included.
+    log_group = logs.LogGroup(
+        scope, "Log", retention=logs.RetentionDays.ONE_MONTH, removal_policy=RemovalPolicy.DESTROY
+    )
     role = _role(scope, "Role", log_group)
     for statement in _statements(Stack.of(scope), stack_name, placement_group):
         role.add_to_policy(statement)

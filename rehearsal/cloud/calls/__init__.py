@@ -1,0 +1,1 @@
+"""The calls that are answered here instead of by moto."""

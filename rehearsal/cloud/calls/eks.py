@@ -1,0 +1,28 @@
+"""EKS's own API, as far as the AWS command line and people look at clusters."""
+
+from typing import Any
+
+from rehearsal.cloud.account import Account
+from rehearsal.cloud.errors import RefusedError
+
+
+def eks(method: str, path: str, account: Account) -> dict[str, Any]:
+    """Return the answer to a call; raises RefusedError."""
+    parts = [part for part in path.split("/") if part]
+    if method != "GET" or not parts or parts[0] != "clusters":
+        raise RefusedError(f"The rehearsal does not emulate {method} {path} of EKS", "InvalidRequestException")
+    if len(parts) == 1:
+        return {"clusters": sorted(account.eks.clusters)}
+    cluster = account.eks.cluster(parts[1])
+    match parts[2:]:
+        case []:
+            return {"cluster": cluster.description}
+        case ["node-groups"]:
+            return {"nodegroups": sorted(cluster.node_groups)}
+        case ["node-groups", name]:
+            return {"nodegroup": account.eks.node_group(parts[1], name).description}
+        case ["addons"]:
+            return {"addons": sorted(cluster.addons)}
+        case ["access-entries"]:
+            return {"accessEntries": sorted(cluster.access_entries)}
+    raise RefusedError(f"The rehearsal does not emulate {method} {path} of EKS", "InvalidRequestException")

@@ -1,0 +1,1 @@
+"""A small CloudFormation: templates, order, update, rollback, deletion, exports."""

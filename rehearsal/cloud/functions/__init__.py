@@ -1,0 +1,1 @@
+"""Lambda functions as local processes, and the custom resources that they serve."""

@@ -1,0 +1,126 @@
+"""One invocation of a function, as a process with a bounded life."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+from rehearsal.cloud.account import Account
+from rehearsal.cloud.errors import RefusedError
+from rehearsal.cloud.functions.definitions import Function
+from rehearsal.cloud.functions.environment import environment
+
+_BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
+_KEPT_OUTPUT = 20_000
+# What the stand-in for helm says, on a line of its own or inside a text that Python printed.
+_NOTE = re.compile(r"rehearsal: ([^\n\\]*)")
+
+
+class FunctionFailedError(RefusedError):
+    """A function raised an error, ran out of time, or did not answer with JSON."""
+
+
+class Running:
+    """The processes that run now, so that they can be ended with the emulation."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._processes: set[subprocess.Popen[str]] = set()
+        self._closed = False
+
+    def add(self, process: subprocess.Popen[str]) -> None:
+        """Remember a process; ends it at once where everything is ending."""
+        with self._lock:
+            self._processes.add(process)
+            if self._closed:
+                end(process)
+
+    def remove(self, process: subprocess.Popen[str]) -> None:
+        """Forget a process that has ended."""
+        with self._lock:
+            self._processes.discard(process)
+
+    def close(self) -> None:
+        """End every process."""
+        with self._lock:
+            self._closed = True
+            for process in self._processes:
+                end(process)
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """End a process and those that it started, which are in a group of their own."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def invoke(function: Function, event: dict[str, Any], seconds: float, account: Account, running: Running) -> Any:
+    """Return a function's answer to an event; raises FunctionFailedError. It has ``seconds`` at most."""
+    limit = min(seconds, function.timeout)
+    with tempfile.TemporaryDirectory(prefix="function-") as folder:
+        scratch = Path(folder)
+        answer = scratch / "answer.json"
+        given = environment(function, scratch, account)
+        given.update(
+            REHEARSAL_ANSWER=str(answer),
+            REHEARSAL_DEADLINE=str(time.time() + limit),
+            REHEARSAL_REQUEST_ID=str(uuid.uuid4()),
+            REHEARSAL_FUNCTION_ARN=function.arn,
+        )
+        process = subprocess.Popen(  # noqa: S603 - the project's own functions
+            [sys.executable, "-I", "-u", str(_BOOTSTRAP)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env=given,
+            cwd=given["LAMBDA_TASK_ROOT"],
+            start_new_session=True,
+        )
+        running.add(process)
+        late = False
+        started = time.monotonic()
+        try:
+            output, _ = process.communicate(json.dumps(event), timeout=limit)
+        except subprocess.TimeoutExpired:
+            late = True
+            end(process)
+            output, _ = process.communicate()
+        finally:
+            end(process)
+            running.remove(process)
+        account.events.write(
+            action="FUNCTION",
+            logical_id=event.get("LogicalResourceId"),
+            type=event.get("ResourceType"),
+            function=function.name,
+            request=event.get("RequestType"),
+            seconds=round(time.monotonic() - started, 3),
+            output=output[-_KEPT_OUTPUT:],
+        )
+        for note in _NOTE.findall(output):
+            account.events.write(action="NOTE", logical_id=event.get("LogicalResourceId"), reason=note)
+        if late:
+            raise FunctionFailedError(f"{function.name}: Task timed out after {limit:.2f} seconds")
+        return _answer(function, answer, process.returncode)
+
+
+def _answer(function: Function, answer: Path, status: int) -> Any:
+    try:
+        value = json.loads(answer.read_text())
+    except (OSError, ValueError) as error:
+        reason = "Runtime exited without providing a reason" if isinstance(error, OSError) else f"no JSON: {error}"
+        raise FunctionFailedError(f"{function.name}: {reason} (exit status {status})") from error
+    if status != 0:
+        raise FunctionFailedError(f"{function.name}: {value['errorType']}: {value['errorMessage']}")
+    return value

@@ -1,0 +1,1 @@
+"""The emulated resource types, one module each."""

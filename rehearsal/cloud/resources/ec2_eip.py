@@ -1,0 +1,26 @@
+"""AWS::EC2::EIP."""
+
+from rehearsal.cloud.resources.base import Made, Request, ResourceType
+from rehearsal.cloud.resources.tags import tag_specifications
+
+
+class Eip(ResourceType):
+    """An elastic IP address."""
+
+    type = "AWS::EC2::EIP"
+    properties = frozenset({"Domain", "Tags"})
+    replaced_by = frozenset({"Domain"})
+
+    def create(self, request: Request) -> Made:
+        """Allocate it."""
+        wanted = request.properties
+        made = self.account.client("ec2").allocate_address(
+            Domain=wanted.get("Domain", "vpc"), TagSpecifications=tag_specifications("elastic-ip", wanted)
+        )
+        return Made(made["PublicIp"], {"AllocationId": made["AllocationId"], "PublicIp": made["PublicIp"]})
+
+    def delete(self, physical_id: str, request: Request) -> None:
+        """Release it."""
+        ec2 = self.account.client("ec2")
+        found = ec2.describe_addresses(PublicIps=[physical_id])["Addresses"][0]
+        ec2.release_address(AllocationId=found["AllocationId"])

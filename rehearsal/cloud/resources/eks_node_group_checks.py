@@ -1,0 +1,182 @@
+"""What EKS and EC2 refuse when a node group is created."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from eks_ray_train.instance_types import INSTANCE_TYPES, InstanceType
+from rehearsal.cloud.account import Account
+from rehearsal.cloud.eks import Cluster
+from rehearsal.cloud.errors import RefusedError
+
+_INVALID = "InvalidParameterException"
+_NVIDIA = ("AL2023_x86_64_NVIDIA", "AL2023_ARM_64_NVIDIA", "AL2_x86_64_GPU", "BOTTLEROCKET_x86_64_NVIDIA")
+_STANDARD = ("AL2023_x86_64_STANDARD", "AL2_x86_64", "BOTTLEROCKET_x86_64")
+_EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute", "PREFER_NO_SCHEDULE": "PreferNoSchedule"}
+_JOINED_NOT = "NodeCreationFailure: Instances failed to join the kubernetes cluster"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodePlan:
+    """What a node group's nodes will be: the zones of its subnets, in order, and what each node gets."""
+
+    instance: InstanceType
+    zones: tuple[str, ...]
+    security_groups: tuple[str, ...]
+    placement_group: str | None
+    efa_interfaces: int
+    gpus: int
+
+
+def plan_nodes(wanted: dict[str, Any], cluster: Cluster, account: Account) -> NodePlan:
+    """Return the plan; raises RefusedError for a group that EKS would not make, or whose nodes would not join."""
+    _check_sizes(wanted["ScalingConfig"])
+    _check_version(str(wanted.get("Version", cluster.description["version"])), cluster.description["version"])
+    check_taints(wanted.get("Taints", []))
+    instance = _instance(wanted)
+    zones = _zones(wanted["Subnets"], instance, cluster, account)
+    data = _launch_template(wanted, account)
+    interfaces = data.get("NetworkInterfaces", [])
+    groups = data.get("SecurityGroupIds", [])
+    if groups and interfaces:
+        raise RefusedError(
+            "Network interfaces and an instance-level security groups may not be specified on the same request",
+            "InvalidParameterCombination",
+        )
+    if any("SubnetId" in interface for interface in interfaces):
+        raise RefusedError("Launch template should not contain a subnet id in its network interfaces", _INVALID)
+    efa = [interface for interface in interfaces if interface.get("InterfaceType") == "efa"]
+    if len(efa) > instance.efa_interfaces:
+        raise RefusedError(
+            f"{instance.name} has {instance.efa_interfaces} EFA interfaces, the launch template has {len(efa)}",
+            "InvalidParameterCombination",
+        )
+    if efa and len(set(zones)) > 1:
+        raise RefusedError(f"EFA needs subnets of one Availability Zone, not of {sorted(set(zones))}", _INVALID)
+    groups = [*groups, *(group for interface in interfaces for group in interface.get("Groups", []))]
+    if groups:
+        account.client("ec2").describe_security_groups(GroupIds=groups)
+        if cluster.security_group_id not in groups:
+            raise RefusedError(
+                f"{_JOINED_NOT} (the launch template's security groups lack {cluster.security_group_id})"
+            )
+    placement = data.get("Placement", {}).get("GroupName")
+    _check_placement(placement, zones, account)
+    _check_joining(wanted, cluster, account)
+    return NodePlan(
+        instance=instance,
+        zones=zones,
+        security_groups=tuple(groups) or (cluster.security_group_id,),
+        placement_group=placement,
+        efa_interfaces=len(efa),
+        gpus=instance.gpus if wanted.get("AmiType") in _NVIDIA else 0,
+    )
+
+
+def check_taints(taints: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """Return taints as Kubernetes writes them; EKS's API spells the effects in its own way."""
+    for number, taint in enumerate(taints, start=1):
+        if taint["Effect"] not in _EFFECTS:
+            raise RefusedError(
+                f"1 validation error detected: Value '{taint['Effect']}' at 'taints.{number}.member.effect' failed to "
+                f"satisfy constraint: Member must satisfy enum value set: {list(_EFFECTS)}",
+                _INVALID,
+            )
+    return [
+        {"key": taint["Key"], "value": taint.get("Value", ""), "effect": _EFFECTS[taint["Effect"]]} for taint in taints
+    ]
+
+
+def _check_sizes(sizes: dict[str, Any]) -> None:
+    least, desired, most = (int(sizes[key]) for key in ("MinSize", "DesiredSize", "MaxSize"))
+    if most < 1 or least < 0:
+        raise RefusedError(f"Scaling config: MaxSize {most} must be at least 1, MinSize {least} at least 0", _INVALID)
+    if least > desired:
+        raise RefusedError(f"Minimum capacity {least} can't be greater than desired size {desired}", _INVALID)
+    if desired > most:
+        raise RefusedError(f"desired capacity {desired} can't be greater than max size {most}", _INVALID)
+
+
+def _check_version(version: str, cluster_version: str) -> None:
+    behind = int(cluster_version.split(".")[1]) - int(version.split(".")[1])
+    if not 0 <= behind <= 3:
+        raise RefusedError(
+            f"Requested Nodegroup version {version} is not supported for cluster version {cluster_version}", _INVALID
+        )
+
+
+def _instance(wanted: dict[str, Any]) -> InstanceType:
+    names = wanted.get("InstanceTypes", [])
+    if len(names) != 1:
+        raise RefusedError(f"AWS::EKS::Nodegroup: the rehearsal needs exactly one instance type, not {names}")
+    if names[0] not in INSTANCE_TYPES:
+        raise RefusedError(
+            f"The following supplied instance types do not exist: {names} (none of {sorted(INSTANCE_TYPES)})"
+        )
+    instance, ami = INSTANCE_TYPES[names[0]], wanted.get("AmiType")
+    if ami not in (*_NVIDIA, *_STANDARD):
+        raise RefusedError(f"AWS::EKS::Nodegroup: AmiType {ami} is unknown or not emulated", _INVALID)
+    if (ami in _NVIDIA and not instance.gpus) or "ARM" in ami:
+        raise RefusedError(f"[{instance.name}] is not a valid instance type for requested amiType {ami}", _INVALID)
+    return instance
+
+
+def _zones(subnets: list[str], instance: InstanceType, cluster: Cluster, account: Account) -> tuple[str, ...]:
+    ec2 = account.client("ec2")
+    found = {subnet["SubnetId"]: subnet for subnet in ec2.describe_subnets(SubnetIds=subnets)["Subnets"]}
+    if outside := [name for name in subnets if found[name]["VpcId"] != cluster.vpc_id]:
+        raise RefusedError(f"Subnets {outside} are not in the cluster's VPC {cluster.vpc_id}", _INVALID)
+    zones = tuple(found[name]["AvailabilityZone"] for name in subnets)
+    offerings = ec2.describe_instance_type_offerings(
+        LocationType="availability-zone", Filters=[{"Name": "instance-type", "Values": [instance.name]}]
+    )["InstanceTypeOfferings"]
+    offered = {offering["Location"] for offering in offerings}
+    if missing := sorted(set(zones) - offered):
+        raise RefusedError(
+            f"Your requested instance type ({instance.name}) is not supported in your requested Availability Zone "
+            f"({', '.join(missing)}). Offered in: {sorted(offered)}",
+            "Unsupported",
+        )
+    return zones
+
+
+def _launch_template(wanted: dict[str, Any], account: Account) -> dict[str, Any]:
+    if "LaunchTemplate" not in wanted:
+        return {}
+    template = wanted["LaunchTemplate"]
+    if "DiskSize" in wanted:
+        raise RefusedError("Disk size must be specified within the launch template.", _INVALID)
+    versions = account.client("ec2").describe_launch_template_versions(
+        LaunchTemplateId=template["Id"], Versions=[str(template["Version"])]
+    )["LaunchTemplateVersions"]
+    if not versions:
+        raise RefusedError(f"Could not find the specified version {template['Version']} for {template['Id']}", _INVALID)
+    data: dict[str, Any] = versions[0]["LaunchTemplateData"]
+    if "InstanceType" in data:
+        raise RefusedError("You cannot specify instance types in both the node group and the launch template", _INVALID)
+    for refused in ("IamInstanceProfile", "ImageId"):
+        if data.get(refused):
+            raise RefusedError(
+                f"Launch template: {refused} is refused where the group gives a role and an AMI type", _INVALID
+            )
+    return data
+
+
+def _check_placement(name: str | None, zones: tuple[str, ...], account: Account) -> None:
+    if name is None:
+        return
+    if name not in account.placement_groups:
+        raise RefusedError(f"The placement group '{name}' is unknown.", "InvalidPlacementGroup.Unknown")
+    if account.placement_groups[name] == "cluster" and len(set(zones)) > 1:
+        raise RefusedError(f"The cluster placement group {name} cannot span {sorted(set(zones))}", _INVALID)
+
+
+def _check_joining(wanted: dict[str, Any], cluster: Cluster, account: Account) -> None:
+    iam, name = account.client("iam"), wanted["NodeRole"].rsplit("/", 1)[-1]
+    iam.get_role(RoleName=name)
+    attached = {p["PolicyName"] for p in iam.list_attached_role_policies(RoleName=name)["AttachedPolicies"]}
+    if "AmazonEKSWorkerNodePolicy" not in attached:
+        raise RefusedError(f"{_JOINED_NOT} (the node role {name} lacks AmazonEKSWorkerNodePolicy)")
+    if not cluster.self_managed_addons and not {"vpc-cni", "kube-proxy"} <= cluster.addons.keys():
+        raise RefusedError(
+            "NodeCreationFailure: Unhealthy nodes in the kubernetes cluster (no vpc-cni or kube-proxy add-on)"
+        )

@@ -1,0 +1,1 @@
+"""Objects, and the rules by which they are stored and changed."""

@@ -1,0 +1,1 @@
+"""HTTP: what clients send, and what they get."""

@@ -1,0 +1,115 @@
+"""Stacks through boto3, as a person would make them."""
+
+import json
+import time
+from typing import Any
+
+from rehearsal.cloud import Cloud
+
+ROLE_TRUST = {
+    "Version": "2012-10-17",
+    "Statement": [{"Effect": "Allow", "Principal": {"Service": "ec2.amazonaws.com"}, "Action": "sts:AssumeRole"}],
+}
+Resources = dict[str, Any]
+Properties = dict[str, Any]
+SMALL = {"DesiredSize": 1, "MaxSize": 1, "MinSize": 1}
+
+
+class Stacks:
+    """CloudFormation of an emulated account."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        self.cloud = cloud
+        self.api = cloud.account.client("cloudformation")
+
+    def create(self, name: str, resources: Resources, outputs: Resources | None = None) -> dict[str, Any]:
+        """Create a stack that has to succeed."""
+        self.api.create_stack(StackName=name, TemplateBody=template(resources, outputs))
+        return self.wait(name, "CREATE_COMPLETE")
+
+    def create_badly(self, name: str, resources: Resources, outputs: Resources | None = None) -> dict[str, Any]:
+        """Create a stack that has to fail."""
+        self.api.create_stack(StackName=name, TemplateBody=template(resources, outputs))
+        return self.wait(name, "ROLLBACK_COMPLETE")
+
+    def update(self, name: str, resources: Resources, outputs: Resources | None = None) -> dict[str, Any]:
+        """Update a stack; it has to succeed."""
+        self.api.update_stack(StackName=name, TemplateBody=template(resources, outputs))
+        return self.wait(name, "UPDATE_COMPLETE")
+
+    def update_badly(self, name: str, resources: Resources, outputs: Resources | None = None) -> dict[str, Any]:
+        """Update a stack; it has to fail and to go back."""
+        self.api.update_stack(StackName=name, TemplateBody=template(resources, outputs))
+        return self.wait(name, "UPDATE_ROLLBACK_COMPLETE")
+
+    def delete(self, name: str, status: str = "DELETE_COMPLETE") -> dict[str, Any]:
+        """Delete a stack."""
+        stack_id = self.describe(name)["StackId"]
+        self.api.delete_stack(StackName=name)
+        return self.wait(stack_id, status)
+
+    def describe(self, name: str) -> dict[str, Any]:
+        """Return a stack."""
+        found: dict[str, Any] = self.api.describe_stacks(StackName=name)["Stacks"][0]
+        return found
+
+    def wait(self, name: str, status: str) -> dict[str, Any]:
+        """Return a stack once nothing goes on any more; it must have the status."""
+        deadline = time.monotonic() + 30
+        while (stack := self.describe(name))["StackStatus"].endswith("_IN_PROGRESS"):
+            assert time.monotonic() < deadline, f"{name}: {stack['StackStatus']}"
+            time.sleep(0.02)
+        assert stack["StackStatus"] == status, f"{stack['StackStatus']}: {stack.get('StackStatusReason')}"
+        return stack
+
+    def done(self, name: str, status: str) -> list[str]:
+        """Return the logical ids of a stack's events with a status, oldest first."""
+        events = self.api.describe_stack_events(StackName=name)["StackEvents"]
+        return [event["LogicalResourceId"] for event in reversed(events) if event["ResourceStatus"] == status]
+
+    def reason(self, name: str, logical_id: str, status: str = "CREATE_FAILED") -> str:
+        """Return why a resource failed."""
+        events = self.api.describe_stack_events(StackName=name)["StackEvents"]
+        found = [e for e in events if e["LogicalResourceId"] == logical_id and e["ResourceStatus"] == status]
+        assert found, f"{logical_id} has no {status} in {name}"
+        return str(found[0]["ResourceStatusReason"])
+
+
+def template(resources: Resources, outputs: Resources | None = None) -> str:
+    """Return a template as text."""
+    return json.dumps({"Resources": resources, **({"Outputs": outputs} if outputs else {})})
+
+
+def log_group(name: str | None = None, **more: Any) -> Resources:
+    """Return a log group's definition."""
+    return {"Type": "AWS::Logs::LogGroup", "Properties": {"LogGroupName": name} if name else {}, **more}
+
+
+def parameter(value: Any, **more: Any) -> Resources:
+    """Return a parameter's definition."""
+    return {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Value": value}, **more}
+
+
+def cluster_properties(network: dict[str, str], name: str) -> dict[str, Any]:
+    return {
+        "Name": name,
+        "Version": "1.36",
+        "RoleArn": network["ClusterRole"],
+        "AccessConfig": {"AuthenticationMode": "API"},
+        "BootstrapSelfManagedAddons": False,
+        "ResourcesVpcConfig": {"SubnetIds": [network["SubnetA"], network["SubnetB"]]},
+    }
+
+
+def group_properties(network: dict[str, str], cluster: dict[str, str], **changes: Any) -> Properties:
+    wanted = {
+        "AmiType": "AL2023_x86_64_NVIDIA",
+        "ClusterName": cluster["Name"],
+        "InstanceTypes": ["g6.12xlarge"],
+        "Labels": {"role": "gpu-worker"},
+        "NodeRole": network["NodeRole"],
+        "ScalingConfig": SMALL,
+        "Subnets": [network["SubnetA"]],
+        "Taints": [{"Effect": "NO_SCHEDULE", "Key": "nvidia.com/gpu", "Value": "present"}],
+    }
+    return {key: value for key, value in {**wanted, **changes}.items() if value is not None}
