@@ -34,7 +34,8 @@ def load(name: str, folder: Path = FOLDER) -> Settings:
         raise SettingsError(
             f"environment = {name!r}\n"
             f"    expected: one of {', '.join(environment_names(folder))}\n"
-            f"    to do:    pass -c environment=NAME, or copy environments/dev.toml to environments/{name}.toml"
+            f"    to do:    pass -c environment=NAME (with make: ENV=NAME), or copy environments/dev.toml to "
+            f"environments/{name}.toml"
         )
     path = folder / f"{name}.toml"
     try:

@@ -93,7 +93,9 @@ def run(
 @contextmanager
 def run_folder() -> Iterator[Path]:
     """Make a folder with a short path, for Ray's sockets, and remove it at the end."""
-    with tempfile.TemporaryDirectory(prefix="rr-", ignore_cleanup_errors=True) as folder:
+    # TMPDIR may be long, as on macOS; /tmp is short everywhere.
+    where = tempfile.gettempdir() if len(tempfile.gettempdir()) <= len("/tmp") else "/tmp"  # noqa: S108
+    with tempfile.TemporaryDirectory(prefix="rr-", dir=where, ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 

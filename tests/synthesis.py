@@ -1,6 +1,7 @@
 """Synthesises environments in process, as the tests look at them."""
 
 import json
+import shutil
 import tempfile
 import tomllib
 from collections.abc import Mapping
@@ -17,6 +18,8 @@ from environments.settings import Settings
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 ENVIRONMENTS = ("dev", "prod")
+# Removed when the tests end: an assembly holds 60 MB of assets.
+_OUT = tempfile.TemporaryDirectory(prefix="synthesis-")
 TOKEN = "token"
 Template = dict[str, Any]
 Resource = dict[str, Any]
@@ -28,7 +31,7 @@ def new_app() -> cdk.App:
     return cdk.App(
         analytics_reporting=False,
         context=context,
-        outdir=tempfile.mkdtemp(prefix="synthesis-"),
+        outdir=tempfile.mkdtemp(dir=_OUT.name),
         builtin_cloud_formation_validation=False,
     )
 
@@ -53,7 +56,9 @@ def synthesise(settings: Settings, code: Mapping[str, str] | None = None) -> dic
     app = new_app()
     stacks = build(app, settings, dict(code) if code is not None else read_code(TRAINING_CODE))
     assembly = app.synth()
-    return {stack.node.id: assembly.get_stack_by_name(stack.stack_name).template for stack in stacks}
+    found = {stack.node.id: assembly.get_stack_by_name(stack.stack_name).template for stack in stacks}
+    shutil.rmtree(assembly.directory)
+    return found
 
 
 @cache
