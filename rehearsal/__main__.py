@@ -7,17 +7,17 @@ import argparse
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
-from eks_ray_train.ray_workload import NAMESPACE
 from rehearsal.assembly import read_assembly
 from rehearsal.cluster import job_status, report_end, wait_for_job
 from rehearsal.deployment import Deployment, Settings, expected_to_stay, new_account, region_of
 from rehearsal.errors import RehearsalError
 from rehearsal.phases import Phases
-from rehearsal.processes import Interrupted, OwnProcesses, interruptible
+from rehearsal.processes import Interrupted, OwnProcesses, interruptible, supervised
 from rehearsal.report import NOT_SHOWN_BY_THE_DEPLOY, NOT_SHOWN_BY_THE_JOB, show_results
 from rehearsal.runner import Options, check_options, run, run_folder
 from rehearsal.shape import cluster_shape
@@ -26,13 +26,20 @@ from rehearsal.submission import existing_path, whole_number
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run a rehearsal from its command line and return the exit code."""
+def main(argv: Sequence[str] | None = None, guard: Callable[[Callable[[], int]], int] | None = None) -> int:
+    """Run a rehearsal from its command line, under `guard` if there is one, and return the exit code."""
     arguments = _parse(argv)
+    # With a guard two processes have the folder, and both remove it.
+    with run_folder() as folder:
+        work = partial(_attempt, arguments, folder)
+        return guard(work) if guard is not None else work()
+
+
+def _attempt(arguments: argparse.Namespace, folder: Path) -> int:
     # Wide enough for tables when the output goes to a file, which has no width.
     console = Console(width=None if sys.stdout.isatty() else 120)
     try:
-        with interruptible(), run_folder() as folder, OwnProcesses() as processes:
+        with interruptible(), OwnProcesses() as processes:
             rehearse(arguments, processes, folder, console)
     except RehearsalError as error:
         console.print("[red]The rehearsal failed.[/red]")
@@ -86,7 +93,7 @@ def deploy_and_run(
     with phases.phase(f"cdk deploy --all -c environment={arguments.environment}"):
         deployment.deploy(folder / "outputs.json")
     with phases.phase("the RayJob lands"):
-        landed = wait_for_job(deployment.account, NAMESPACE, show)
+        landed = wait_for_job(deployment.account, show)
     try:
         done = run(landed.objects, options, processes, folder, phases, console)
     except RehearsalError as error:
@@ -147,4 +154,4 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(guard=supervised))

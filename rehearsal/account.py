@@ -83,7 +83,8 @@ def _serve(processes: OwnProcesses, folder: Path, name: str, arguments: list[str
     """Start `python -m rehearsal.NAME` and return the address that it prints first."""
     log = folder / f"{name}.log"
     command = [sys.executable, "-m", f"rehearsal.{name}", *arguments]
-    process = processes.start(command, os.environ, Path(__file__).parent.parent, log)
+    # Temporary files go with the folder, even those of functions that are killed.
+    process = processes.start(command, os.environ | {"TMPDIR": str(folder)}, Path(__file__).parent.parent, log)
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end and process.poll() is None:
         lines = log.read_text(errors="replace").splitlines() if log.exists() else []

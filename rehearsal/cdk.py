@@ -30,7 +30,8 @@ class Cdk:
         self._repository = repository
         # node and npx are installed beside python; cdk.json's "python app.py" must be this python too.
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-        self._variables = os.environ | variables | {"PATH": path, "CDK_DISABLE_CLI_TELEMETRY": "true"}
+        own = {"PATH": path, "CDK_DISABLE_CLI_TELEMETRY": "true", "TMPDIR": str(logs)}
+        self._variables = os.environ | variables | own
         self._logs = logs
         self._show = show
 

@@ -25,14 +25,16 @@ class Landed:
     objects: RayObjects
 
 
-def wait_for_job(account: Account, namespace: str, progress: Callable[[str], None]) -> Landed:
-    """Return the RayJob as soon as the operator says Running. Raises RehearsalError when it never does."""
+def wait_for_job(account: Account, progress: Callable[[str], None]) -> Landed:
+    """Return the one RayJob as soon as the operator says Running. Raises RehearsalError when it never does."""
     end = time.monotonic() + RUNNING_SECONDS
     said = ""
     while True:
-        job = _only(_list(account, namespace, "rayjobs"), "RayJob")
+        # In whatever namespace: the app's code, which knows, would start CDK's Node in this process.
+        job = _only(get_json(f"{account.kubernetes}/apis/ray.io/v1/rayjobs")["items"], "RayJob")
         status = job.get("status", {}).get("jobDeploymentStatus", "not seen by the operator")
         if status == "Running":
+            namespace = job["metadata"]["namespace"]
             return Landed(namespace, _objects(account, namespace, job))
         waiting = "; ".join(account.pending())
         if status in ("Failed", "ValidationFailed") or time.monotonic() > end:

@@ -2,6 +2,9 @@
 
 Ray puts its workers and the job's driver into sessions of their own, so ending the process groups that we started is
 not enough. On Linux this process adopts every orphan below it (PR_SET_CHILD_SUBREAPER), so that none gets out of sight.
+
+What cannot be caught, such as SIGKILL, ends one process only: `supervised` makes two, each of which cleans up after the
+other.
 """
 
 import ctypes
@@ -9,8 +12,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -20,6 +24,7 @@ from typing import Self
 GRACE_SECONDS = 6.0
 POLL_SECONDS = 0.05
 PR_SET_CHILD_SUBREAPER = 36
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -41,8 +46,7 @@ def interruptible() -> Iterator[None]:
             interrupted = True
             raise Interrupted(number)
 
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    previous = {number: signal.signal(number, handle) for number in numbers}
+    previous = {number: signal.signal(number, handle) for number in ENDING}
     try:
         yield
     finally:
@@ -125,6 +129,34 @@ class OwnProcesses:
         return (doomed & process_table().keys()) | self._descendants()
 
 
+def supervised(work: Callable[[], int]) -> int:
+    """Return what `work` returns, which a child does; in the child, this returns too, for it to leave by the same way.
+
+    The child is told when this process dies, and ends as on SIGTERM; when the child dies, what was below it is ended
+    here. Only for a process without threads.
+    """
+    told, held = os.pipe()
+    with OwnProcesses():
+        child = os.fork()
+        if child == 0:
+            os.close(held)
+            # Out of the group, which `timeout` and shells kill as one.
+            os.setsid()
+            threading.Thread(target=_end_with_parent, args=(told,), daemon=True).start()
+            return work()
+        os.close(told)
+
+        def forward(number: int, frame: FrameType | None) -> None:
+            with suppress(ProcessLookupError):
+                os.kill(child, number)
+
+        for number in ENDING:
+            signal.signal(number, forward)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    os.close(held)
+    return code if code >= 0 else 128 - code
+
+
 def process_table() -> dict[int, int]:
     """Return the parent of each process of this machine."""
     if not Path("/proc/self/stat").exists():
@@ -146,6 +178,12 @@ def tail(log: Path, lines: int) -> str:
     except OSError:
         text = ""
     return "\n".join(text.splitlines()[-lines:]) or "(no output)"
+
+
+def _end_with_parent(pipe: int) -> None:
+    # Nobody writes to it: this returns when the other end, which only the parent has, is closed.
+    os.read(pipe, 1)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _session(pid: int) -> int:

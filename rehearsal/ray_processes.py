@@ -150,9 +150,19 @@ def ray_variables(inherited: dict[str, str] | os._Environ[str], token: str | Non
     return kept | loopback.VARIABLES | authentication | quiet
 
 
+def socket_paths_fit(folder: Path) -> bool:
+    """Whether Ray nodes below `folder` can have their sockets there."""
+    return longest_socket_path(folder) <= SOCKET_PATH_LIMIT
+
+
+def longest_socket_path(folder: Path) -> int:
+    """Return the length of the longest path of a socket of a Ray node below `folder`."""
+    return len(str(folder)) + len("/worker-99") + RAYS_PART
+
+
 def check_socket_paths(folder: Path) -> None:
     """Raise RehearsalError when the sockets of a Ray node below `folder` would have too long a path."""
-    longest = len(str(folder)) + len("/worker-99") + RAYS_PART
+    longest = longest_socket_path(folder)
     if longest > SOCKET_PATH_LIMIT:
         raise RehearsalError(
             "temporary folder",

@@ -15,7 +15,7 @@ from rehearsal.job import run_job
 from rehearsal.phases import Phases
 from rehearsal.plot import save_png
 from rehearsal.processes import OwnProcesses
-from rehearsal.ray_processes import LocalRay
+from rehearsal.ray_processes import LocalRay, socket_paths_fit
 from rehearsal.report import show_changes
 from rehearsal.results import Results, check_results, read_results
 from rehearsal.shape import GIB, Shape, cluster_shape, scale_to_memory
@@ -94,7 +94,7 @@ def run(
 def run_folder() -> Iterator[Path]:
     """Make a folder with a short path, for Ray's sockets, and remove it at the end."""
     # TMPDIR may be long, as on macOS; /tmp is short everywhere.
-    where = tempfile.gettempdir() if len(tempfile.gettempdir()) <= len("/tmp") else "/tmp"  # noqa: S108
+    where = tempfile.gettempdir() if socket_paths_fit(Path(tempfile.gettempdir(), "rr-12345678")) else "/tmp"  # noqa: S108
     with tempfile.TemporaryDirectory(prefix="rr-", dir=where, ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 

@@ -116,8 +116,8 @@ class CloudFormation:
         self._run(stack, work, f"{action}_FAILED")
 
     def delete(self, stack: Stack, token: str | None) -> None:
-        """Delete a stack in the background; one that is gone stays as it is."""
-        if stack.status == "DELETE_COMPLETE":
+        """Delete a stack in the background; one that is gone, or going, is left to it."""
+        if stack.status in ("DELETE_COMPLETE", "DELETE_IN_PROGRESS"):
             return
         if stack.protected:
             raise RefusedError(f"Stack [{stack.name}] cannot be deleted while TerminationProtection is enabled")

@@ -1,5 +1,6 @@
 """AWS::EKS::Nodegroup."""
 
+import uuid
 from datetime import UTC, datetime
 from typing import Any
 
@@ -51,7 +52,7 @@ class EksNodeGroup(ResourceType):
         if name in cluster.node_groups:
             raise RefusedError(f"NodeGroup already exists with name {name}", "ResourceInUseException")
         plan = plan_nodes(wanted, cluster, self.account)
-        arn = self.account.arn("eks", f"nodegroup/{wanted['ClusterName']}/{name}/{request.token.lower()}")
+        arn = self.account.arn("eks", f"nodegroup/{wanted['ClusterName']}/{name}/{uuid.uuid4()}")
         group = NodeGroup(
             description=_description(wanted, arn),
             instance_type=plan.instance.name,

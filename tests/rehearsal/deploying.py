@@ -1,0 +1,261 @@
+"""A copy of the app that tests change, and an emulated account that it is deployed to with the real CDK CLI."""
+
+import ctypes
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rehearsal.account import ACCOUNT_ID, Account, get_json, start_account
+from rehearsal.cdk import Cdk
+from rehearsal.cluster import nodes, releases, report_end, wait_for_job
+from rehearsal.deployment import BOOTSTRAP_SECONDS, DEPLOY_SECONDS
+from rehearsal.processes import PR_SET_CHILD_SUBREAPER, OwnProcesses, process_table, tail
+from tests.rehearsal.watch import ROOT, Outcome, _children, _listening_below
+
+REGION = "us-east-2"
+COPIED = ("app.py", "cdk.json", "environments", "stacks", "constructs", "k8s", "training")
+STACK = "AWS::CloudFormation::Stack"
+NODE_GROUP = "AWS::EKS::Nodegroup"
+LAUNCH_TEMPLATE = "AWS::EC2::LaunchTemplate"
+DELETED = "DELETE_COMPLETE"
+# The clean-up waits six seconds before it kills.
+GONE_SECONDS = 20
+
+Event = dict[str, Any]
+
+
+class Copy:
+    """The app's files in a folder of their own, and the commands of its user."""
+
+    def __init__(self, folder: Path, account: Account, processes: OwnProcesses, logs: Path) -> None:
+        for name in COPIED:
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, folder / name)
+        (folder / "node_modules").symlink_to(ROOT / "node_modules")
+        # Before the installed package, which is the repository's own.
+        variables = {**account.variables, "PYTHONPATH": f"{folder}{os.pathsep}{folder / 'constructs'}"}
+        self.account = account
+        self._folder = folder
+        self._logs = logs
+        self._processes = processes
+        self._variables = variables
+        self._cdk = Cdk(processes, folder, variables, logs, print)
+
+    def edit(self, before: str, after: str) -> None:
+        """Replace a text that is in environments/dev.toml exactly once."""
+        path = self._folder / "environments/dev.toml"
+        text = path.read_text()
+        assert text.count(before) == 1, f"{before!r} is {text.count(before)} times in dev.toml"
+        path.write_text(text.replace(before, after))
+
+    def bootstrap(self) -> None:
+        """Run `cdk bootstrap`."""
+        self._cdk.run("bootstrap", f"aws://{ACCOUNT_ID}/{REGION}", seconds=BOOTSTRAP_SECONDS)
+
+    def deploy(self) -> list[Event]:
+        """Run `cdk deploy --all` and return what happened."""
+        before = len(self.account.events())
+        self._cdk.run("deploy", "--all", "--concurrency", "3", "--require-approval", "never", seconds=DEPLOY_SECONDS)
+        return self.account.events()[before:]
+
+    def finish_job(self) -> None:
+        """Say of the job that runs, or will, what Ray would say of one that went well."""
+        report_end(self.account, wait_for_job(self.account, print), succeeded=True)
+
+    def diff(self) -> str:
+        """Run `cdk diff` against what is deployed."""
+        return self._cdk.run("diff", seconds=DEPLOY_SECONDS)
+
+    def destroy(self) -> list[Event]:
+        """Run `cdk destroy --all` and return what happened."""
+        before = len(self.account.events())
+        self._cdk.run("destroy", "--all", "--force", seconds=DEPLOY_SECONDS)
+        return self.account.events()[before:]
+
+    def destroy_and_kill(self, stack: str) -> None:
+        """Start `cdk destroy --all` and kill it with everything below it once it has begun to delete `stack`."""
+        before = len(self.account.events())
+        log = self._logs / "killed.log"
+        command = ["npx", "--no-install", "cdk", "destroy", "--all", "--force"]
+        path = self._cdk._variables["PATH"]
+        process = self._processes.start(command, os.environ | self._variables | {"PATH": path}, self._folder, log)
+        end = time.monotonic() + 120
+        while not chosen(self.account.events()[before:], stack=stack, type=STACK, action="DELETE_IN_PROGRESS"):
+            assert process.poll() is None, tail(log, 30)
+            assert time.monotonic() < end, tail(log, 30)
+            time.sleep(0.05)
+        family = _below(process.pid)
+        os.killpg(process.pid, signal.SIGKILL)
+        assert process.wait(10) == -signal.SIGKILL
+        # Adopted here: until their exit status is taken, the next CLI believes that this one still reads cdk.out.
+        while alive := _alive(family):
+            assert time.monotonic() < end, alive
+            time.sleep(0.05)
+
+    def objects(self, path: str) -> dict[str, str]:
+        """Return the uid by name of the Kubernetes objects of a kind, such as `apis/batch/v1/jobs`."""
+        items = get_json(f"{self.account.kubernetes}/{path}")["items"]
+        return {item["metadata"]["name"]: item["metadata"]["uid"] for item in items}
+
+    def state(self) -> "State":
+        """Return what there is in the cluster now."""
+        checks = {name for name in self.objects("apis/batch/v1/jobs") if name.startswith("fabric-check-")}
+        ray_jobs, ray_clusters = self.objects("apis/ray.io/v1/rayjobs"), self.objects("apis/ray.io/v1/rayclusters")
+        return State(ray_jobs, ray_clusters, checks, self.objects("api/v1/nodes"))
+
+    @property
+    def gpu_node_groups(self) -> list[str]:
+        """The node groups of the Gpu stack, whose names are their own for good."""
+        return [name for name in self.account.inventory()["node group"] if "-Gpu-" in name]
+
+    @property
+    def zones(self) -> dict[str, list[str]]:
+        """The zones of the nodes, by role."""
+        return nodes(self.account)
+
+    @property
+    def releases(self) -> list[str]:
+        """The Helm releases."""
+        return releases(self.account)
+
+    def limit_capacity(self, zone: str, instance_type: str, count: int) -> None:
+        """Leave a zone `count` instances."""
+        request = urllib.request.Request(
+            f"{self.account.aws}/rehearsal/capacity",
+            data=json.dumps({"zone": zone, "instance_type": instance_type, "count": count}).encode(),
+            method="POST",
+        )
+        with urllib.request.urlopen(request, timeout=30):
+            pass
+
+
+@dataclass(frozen=True)
+class State:
+    """What a deploy may or may not touch: the uids of objects by name, and the names of the checks of the nodes."""
+
+    ray_jobs: dict[str, str]
+    ray_clusters: dict[str, str]
+    fabric_checks: set[str]
+    nodes: dict[str, str]
+
+    def but(self, **changes: Any) -> "State":
+        """Return a copy with other fields."""
+        return replace(self, **changes)
+
+
+@contextmanager
+def bootstrapped_copy(folder: Path) -> Iterator[Copy]:
+    """Start an account and bootstrap it; nothing of it is left at the end."""
+    logs, app = folder / "logs", folder / "app"
+    logs.mkdir()
+    app.mkdir()
+    with OwnProcesses() as processes:
+        account = start_account(processes, logs, ROOT / ".rehearsal/tools", REGION, None, None)
+        copy = Copy(app, account, processes, logs)
+        copy.bootstrap()
+        yield copy
+
+
+def chosen(events: list[Event], **wanted: str) -> list[Event]:
+    """Return the events whose fields have the wanted values."""
+    return [event for event in events if all(event.get(key) == value for key, value in wanted.items())]
+
+
+def position(events: list[Event], action: str, stack: str, type: str, logical_id: str = "") -> int:
+    """Return the place in the log of the one event of `action` whose fields hold these texts."""
+    found = [
+        place
+        for place, event in enumerate(events)
+        if event["action"] == action
+        and event.get("stack") == stack
+        and type in ("", event["type"])
+        and event.get("logical_id", "").startswith(logical_id)
+    ]
+    assert len(found) == 1, f"{action} of {stack} {type} {logical_id}: {[events[place] for place in found]}"
+    return found[0]
+
+
+def kill(command: list[str], log: Path, when: Callable[[set[Path], str], bool], victim: int | None = None) -> Outcome:
+    """Start a command, SIGKILL it once `when` holds of its run folder and its output, and see what stays.
+
+    `victim` is the place in the output of the process id to kill; without it, it is the command's whole process group.
+    """
+    # What outlives it becomes a child of this process, and is seen.
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    before = _children()
+    with tempfile.TemporaryDirectory(prefix="rt-") as folder, log.open("w") as file:
+        variables = os.environ | {"TMPDIR": folder}
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=variables, stdout=file, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        end = time.monotonic() + 90
+        try:
+            while not when(folders := _run_folders(_below(process.pid)), log.read_text()):
+                assert process.poll() is None, log.read_text()
+                assert time.monotonic() < end, log.read_text()
+                time.sleep(0.1)
+        except AssertionError:
+            process.terminate()
+            process.wait(GONE_SECONDS)
+            raise
+        family, listened = _below(process.pid), _listening_below(process.pid)
+        if victim is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            os.kill(int(log.read_text().split()[victim]), signal.SIGKILL)
+        process.wait(GONE_SECONDS)
+        end = time.monotonic() + GONE_SECONDS
+        while (left := _left(family, before, {*folders, *Path(folder).iterdir()})) and time.monotonic() < end:
+            time.sleep(0.1)
+        for pid in _alive(family):
+            # A test that fails leaves nothing either.
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    assert len(family) > 1, "it had no children: the watch is blind"
+    assert folders, "its run folder was not found: the watch is blind"
+    return Outcome(process.returncode, log.read_text(), left, listened)
+
+
+def _left(family: set[int], before: set[int], paths: set[Path]) -> list[str]:
+    _alive(family)
+    # Also what was started since, and what was adopted here.
+    family |= {pid for known in family & process_table().keys() for pid in _below(known)}
+    family |= _children() - before
+    return [f"process {pid}" for pid in sorted(_alive(family))] + [f"file {path}" for path in paths if path.exists()]
+
+
+def _run_folders(family: set[int]) -> set[Path]:
+    """Return where the logs of these processes are: TMPDIR does not say, for Ray's sockets want a short path."""
+    found = set()
+    for pid in family:
+        with suppress(OSError):
+            found.add(Path(f"/proc/{pid}/fd/1").readlink().parent)
+    return {folder for folder in found if folder.name.startswith("rr-")}
+
+
+def _alive(family: set[int]) -> set[int]:
+    for pid in family:
+        # Adopted: it stays a zombie until we have taken its exit status.
+        with suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+    return family & process_table().keys()
+
+
+def _below(pid: int) -> set[int]:
+    parents, family = process_table(), {pid}
+    while below := {child for child, parent in parents.items() if parent in family} - family:
+        family |= below
+    return family

@@ -1,0 +1,253 @@
+"""Deploys after the first, and destroys, with the real CDK CLI against one emulated account.
+
+The tests of this module run in order, each on what the one before it left.
+"""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from eks_ray_train.ray_workload import NAMESPACE
+from rehearsal.account import get_json
+from rehearsal.deployment import STACKS, expected_to_stay
+from tests.rehearsal.assemblies import write_training_assembly
+from tests.rehearsal.deploying import (
+    DELETED,
+    LAUNCH_TEMPLATE,
+    NODE_GROUP,
+    STACK,
+    Copy,
+    Event,
+    bootstrapped_copy,
+    chosen,
+    kill,
+    position,
+)
+from tests.rehearsal.watch import ROOT
+
+BEGUN = "DELETE_IN_PROGRESS"
+GPU_TYPE = "g6.12xlarge"
+PREFIX = "ray-train-dev-"
+GPU = f"{PREFIX}Gpu"
+
+
+@dataclass
+class World:
+    """The copy of the app, and the account before the first deploy."""
+
+    app: Copy
+    before: dict[str, list[str]]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with bootstrapped_copy(tmp_path_factory.mktemp("deploys")) as app:
+        yield World(app, app.account.inventory())
+
+
+def test_the_first_deploy_brings_everything_up(world: World) -> None:
+    app = world.app
+    events = app.deploy()
+    made = chosen(events, type=STACK, action="CREATE_COMPLETE")
+    assert {event["stack"] for event in made} == {f"{PREFIX}{name}" for name in STACKS}
+    assert [event for event in events if "FAILED" in event["action"] or "ROLLBACK" in event["action"]] == []
+    (probe,) = chosen(events, type="Custom::GpuCapacityProbe", action="CREATE_COMPLETE")
+    zone = probe["physical_id"].split("/")[0]
+    assert app.zones["gpu-worker"] == [zone, zone]
+    assert len(app.zones["system"]) == 1
+    assert app.releases == ["aws-efa-k8s-device-plugin", "kuberay-operator", "nvidia-device-plugin"]
+    # Which waits until the operator says that the job is running.
+    app.finish_job()
+    state = app.state()
+    assert len(state.fabric_checks) == len(state.ray_clusters) == len(state.ray_jobs) == 1
+
+
+def test_a_second_deploy_does_nothing(world: World) -> None:
+    app = world.app
+    before = app.state()
+    assert app.deploy() == []
+    assert app.state() == before
+    diff = app.diff()
+    assert diff.count("There were no differences") == len(STACKS), diff
+
+
+def test_a_changed_parameter_runs_one_new_job_on_the_standing_cluster(world: World) -> None:
+    app = world.app
+    before = app.state()
+    app.edit("steps = 200", "steps = 201")
+    events = app.deploy()
+    assert {event["stack"] for event in chosen(events, type=STACK)} == {f"{PREFIX}Training"}
+    app.finish_job()
+    after = app.state()
+    assert len(after.ray_jobs) == 1
+    assert not after.ray_jobs.keys() & before.ray_jobs.keys()
+    assert after.but(ray_jobs={}) == before.but(ray_jobs={})
+
+
+def test_a_changed_disk_keeps_the_node_group(world: World) -> None:
+    app = world.app
+    before, group = app.state(), app.gpu_node_groups
+    app.edit("disk_gib = 300", "disk_gib = 400")
+    events = app.deploy()
+    assert len(chosen(events, type=LAUNCH_TEMPLATE, action="UPDATE_COMPLETE")) == 1
+    assert len(chosen(events, type=NODE_GROUP, action="UPDATE_COMPLETE")) == 1
+    assert [event for event in events if event["action"].startswith(("CREATE", "DELETE"))] == []
+    assert len(group) == 1
+    assert app.gpu_node_groups == group
+    after = app.state()
+    assert after.but(nodes={}) == before.but(nodes={})
+
+
+def test_another_zone_replaces_the_node_group_and_checks_it_again(world: World) -> None:
+    app = world.app
+    before, groups = app.state(), app.gpu_node_groups
+    zone = app.zones["gpu-worker"][0]
+    app.limit_capacity(zone, GPU_TYPE, 0)
+    app.edit('mode = "probe"', 'mode = "probe"\nforce_token = "again"')
+    events = app.deploy()
+    made = position(events, "UPDATE_COMPLETE", GPU, NODE_GROUP)
+    assert made < position(events, BEGUN, GPU, NODE_GROUP)
+    assert events[position(events, DELETED, GPU, NODE_GROUP)]["physical_id"] != events[made]["physical_id"]
+    assert len(app.gpu_node_groups) == 1
+    assert app.gpu_node_groups != groups
+    (new_zone,) = set(app.zones["gpu-worker"])
+    assert new_zone != zone
+    after = app.state()
+    # Kubernetes takes the old Job away twenty minutes after its end.
+    assert len(after.fabric_checks - before.fabric_checks) == 1
+    assert len(after.nodes) == len(before.nodes)
+    assert len(after.nodes.keys() & before.nodes.keys()) == 1, "the system node stays, the GPU nodes go"
+    assert after.but(nodes={}, fabric_checks=set()) == before.but(nodes={}, fabric_checks=set())
+
+
+def test_another_image_makes_a_new_cluster_and_a_new_job(world: World) -> None:
+    app = world.app
+    before = app.state()
+    app.edit("train-ml-cuda-v1.1", "train-ml-cuda-v1.1.0")
+    app.deploy()
+    app.finish_job()
+    after = app.state()
+    assert len(after.ray_clusters) == len(after.ray_jobs) == 1
+    assert not after.ray_clusters.keys() & before.ray_clusters.keys()
+    assert not after.ray_jobs.keys() & before.ray_jobs.keys()
+    assert after.nodes == before.nodes
+
+
+def test_destroy_goes_back_in_order_and_leaves_nothing(world: World) -> None:
+    events = world.app.destroy()
+    check_order(events)
+    check_nothing_left(world)
+
+
+def test_an_interrupted_destroy_is_finished_by_the_next(world: World) -> None:
+    app = world.app
+    app.deploy()
+    begun = len(app.account.events())
+    app.destroy_and_kill(f"{PREFIX}Training")
+    assert len(chosen(app.account.events()[begun:], type=STACK, action=DELETED)) < len(STACKS)
+    app.destroy()
+    check_order(app.account.events()[begun:])
+    check_nothing_left(world)
+
+
+def check_order(events: list[Event]) -> None:
+    """Each of these is gone before the next begins to go."""
+    training, platform, cluster = f"{PREFIX}Training", f"{PREFIX}Platform", f"{PREFIX}Cluster"
+    job = (training, "", "RayTrainingtrain")
+    ray_cluster = (training, "", "RayTrainingray")
+    operator = (platform, "", "KubeRayOperatorChart")
+    gpu_nodes = (GPU, NODE_GROUP, "")
+    system_nodes = (cluster, NODE_GROUP, "")
+    control_plane = (cluster, "AWS::EKS::Cluster", "")
+    vpc = (f"{PREFIX}Network", "AWS::EC2::VPC", "")
+    for first, then in (
+        (job, ray_cluster),
+        (ray_cluster, operator),
+        (ray_cluster, gpu_nodes),
+        (operator, system_nodes),
+        (gpu_nodes, system_nodes),
+        (system_nodes, control_plane),
+        (control_plane, vpc),
+    ):
+        assert position(events, DELETED, *first) < position(events, BEGUN, *then), f"{then} before {first}"
+
+
+def check_nothing_left(world: World) -> None:
+    """The account is what it was before the first deploy."""
+    before, after = pairs(world.before), pairs(world.app.account.inventory())
+    assert before - after == set()
+    assert {item for item in after - before if not expected_to_stay(item)} == set()
+    state = world.app.state()
+    assert (state.ray_jobs, state.ray_clusters, state.fabric_checks, state.nodes) == ({}, {}, set(), {})
+    assert NAMESPACE not in world.app.objects("api/v1/namespaces")
+    assert world.app.releases == []
+    assert get_json(f"{world.app.account.kubernetes}/rehearsal/pending") == []
+
+
+def pairs(inventory: dict[str, list[str]]) -> set[str]:
+    return {f"{kind} {name}" for kind, names in inventory.items() for name in names}
+
+
+def deploying(folders: set[Path], output: str) -> bool:
+    logs = [log for folder in folders for log in folder.glob("deploy-*.log")]
+    return any("ray-train-dev-Network: creating" in log.read_text() for log in logs)
+
+
+def asleep(folders: set[Path], output: str) -> bool:
+    return "| asleep" in output
+
+
+def test_a_kill_in_the_middle_of_a_deploy_leaves_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "rehearsal", "--output", str(tmp_path / "out")]
+    outcome = kill(command, tmp_path / "log", deploying)
+    assert outcome.code == -signal.SIGKILL
+    assert len(outcome.listened) >= 2, "the two API servers were not seen: the watch is blind"
+    assert outcome.leftovers == []
+    assert outcome.still_listening == set()
+
+
+def test_a_kill_while_ray_runs_leaves_nothing(tmp_path: Path) -> None:
+    code = {"__init__.py": "", "train.py": "import time\nprint('asleep', flush=True)\ntime.sleep(300)\n"}
+    assembly = write_training_assembly(tmp_path / "assembly", code, replicas=1, gpus="1")
+    options = ["--assembly", str(assembly), "--output", str(tmp_path / "out")]
+    outcome = kill([sys.executable, "-m", "rehearsal", *options], tmp_path / "log", asleep)
+    assert outcome.code == -signal.SIGKILL
+    assert outcome.listened, "nothing was seen to listen: the watch is blind"
+    assert outcome.leftovers == []
+    assert outcome.still_listening == set()
+
+
+# Below the child: a shell, and a process in a session of its own, as Ray's workers are.
+FAMILY = """
+import os, sys, tempfile, time
+from pathlib import Path
+from rehearsal.processes import OwnProcesses, interruptible, supervised
+from rehearsal.runner import run_folder
+def work():
+    with interruptible(), OwnProcesses() as processes:
+        processes.start(["sh", "-c", "setsid sleep 300 & wait"], os.environ, folder, folder / "log")
+        time.sleep(0.5)
+        print(os.getppid(), os.getpid(), flush=True)
+        time.sleep(300)
+    return 3
+with run_folder() as folder:
+    sys.exit(supervised(work))
+"""
+
+
+@pytest.mark.parametrize(("victim", "code"), [(0, -signal.SIGKILL), (1, 128 + signal.SIGKILL)])
+def test_either_of_two_processes_cleans_up_after_the_other(tmp_path: Path, victim: int, code: int) -> None:
+    outcome = kill([sys.executable, "-c", FAMILY], tmp_path / "log", lambda _, output: "\n" in output, victim)
+    assert outcome.code == code
+    assert outcome.leftovers == []
+
+
+def test_supervised_work_ends_with_its_own_code() -> None:
+    script = "import sys; from rehearsal.processes import supervised; sys.exit(supervised(lambda: 3))"
+    ended = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False)
+    assert ended.returncode == 3
