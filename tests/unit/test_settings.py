@@ -30,7 +30,8 @@ def test_unknown_environment() -> None:
     assert str(error.value) == (
         "environment = 'staging'\n"
         "    expected: one of dev, prod\n"
-        "    to do:    pass -c environment=NAME (with make: ENV=NAME), or copy environments/dev.toml to environments/staging.toml"
+        "    to do:    pass -c environment=NAME (with make: ENV=NAME), or copy environments/dev.toml to "
+        "environments/staging.toml"
     )
 
 
