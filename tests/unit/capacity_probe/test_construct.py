@@ -106,7 +106,7 @@ def test_the_function_runs_the_handler_for_five_minutes_and_logs_to_its_own_grou
     )
     template.all_resources_properties("AWS::Logs::LogGroup", {"RetentionInDays": 30})
     template.resource_count_is("AWS::Logs::LogGroup", 2)
-    template.has_resource("AWS::Logs::LogGroup", {"DeletionPolicy": "Retain"})
+    template.all_resources("AWS::Logs::LogGroup", {"DeletionPolicy": "Delete"})
 
 
 def statements(template: Template, role: str) -> dict[str, dict[str, Any]]:
