@@ -5,8 +5,7 @@ from constructs import Construct
 
 from eks_ray_train.ecr_registries import eks_registry
 from eks_ray_train.kubernetes import PinnedHelmChart
-
-_TOLERATIONS = [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
+from k8s.pods import GPU_NODE, GPU_TOLERATION
 
 
 class NvidiaDevicePlugin(Construct):
@@ -22,7 +21,7 @@ class NvidiaDevicePlugin(Construct):
             chart="nvidia-device-plugin",
             version=version,
             namespace="kube-system",
-            values={"tolerations": _TOLERATIONS},
+            values={"tolerations": [GPU_TOLERATION]},
         )
 
 
@@ -44,8 +43,8 @@ class EfaDevicePlugin(Construct):
             values={
                 # The chart's own registry is that of us-west-2, and its own tolerations leave our taint out.
                 "image": {"repository": f"{eks_registry(region)}/eks/aws-efa-k8s-device-plugin"},
-                "nodeSelector": {"role": "gpu-worker"},
-                "tolerations": _TOLERATIONS,
+                "nodeSelector": GPU_NODE,
+                "tolerations": [GPU_TOLERATION],
                 # A type that the chart's list lacks would mean no pod and no event.
                 "supportedInstanceLabels": {"values": [instance_type]},
             },

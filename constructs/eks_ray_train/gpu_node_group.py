@@ -9,6 +9,7 @@ from eks_ray_train.instance_types import InstanceType
 from eks_ray_train.node_role import NodeRole
 from eks_ray_train.node_template import metadata_options, root_volume, tag_specifications
 from eks_ray_train.placement_group import PlacementGroup
+from k8s.pods import GPU, GPU_NODE
 
 
 class GpuNodeGroup(Construct):
@@ -71,11 +72,11 @@ class GpuNodeGroup(Construct):
             capacity_type="ON_DEMAND",
             release_version=ami_release,
             labels={
-                "role": "gpu-worker",
+                **GPU_NODE,
                 # Without it the NVIDIA device plugin's DaemonSet wants no node, and says nothing.
                 "nvidia.com/gpu.present": "true",
             },
-            taints=[eks.CfnNodegroup.TaintProperty(key="nvidia.com/gpu", value="present", effect="NO_SCHEDULE")],
+            taints=[eks.CfnNodegroup.TaintProperty(key=GPU, value="present", effect="NO_SCHEDULE")],
             scaling_config=eks.CfnNodegroup.ScalingConfigProperty(min_size=count, desired_size=count, max_size=count),
             # MINIMAL replaces nodes without extra ones first, which neither the quota nor a reservation would have.
             update_config=eks.CfnNodegroup.UpdateConfigProperty(max_unavailable=1, update_strategy="MINIMAL"),

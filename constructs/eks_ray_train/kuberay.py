@@ -4,6 +4,7 @@ from aws_cdk import aws_eks_v2 as eks
 from constructs import Construct
 
 from eks_ray_train.kubernetes import PinnedHelmChart
+from k8s.pods import SYSTEM_NODE
 
 OPERATOR_NAMESPACE = "kuberay-system"
 
@@ -22,7 +23,7 @@ class KubeRayOperator(Construct):
             version=version,
             namespace=OPERATOR_NAMESPACE,
             values={
-                "nodeSelector": {"role": "system"},
+                "nodeSelector": SYSTEM_NODE,
                 # Workers bring their own, with memory enough (k8s/ray_cluster.py).
                 "env": [{"name": "ENABLE_INIT_CONTAINER_INJECTION", "value": "false"}],
             },

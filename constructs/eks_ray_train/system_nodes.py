@@ -10,6 +10,7 @@ from constructs import Construct, IDependable
 from eks_ray_train.instance_types import InstanceType
 from eks_ray_train.node_role import NodeRole
 from eks_ray_train.node_template import metadata_options, root_volume, tag_specifications
+from k8s.pods import SYSTEM_NODE
 
 
 class SystemNodes(Construct):
@@ -48,7 +49,7 @@ class SystemNodes(Construct):
             # The NVIDIA AMI makes its runtime the default and fails GPU images on a node without a driver.
             ami_type="AL2023_x86_64_STANDARD",
             instance_types=[instance_type.name],
-            labels={"role": "system"},
+            labels=SYSTEM_NODE,
             scaling_config=eks.CfnNodegroup.ScalingConfigProperty(min_size=count, desired_size=count, max_size=count),
             update_config=eks.CfnNodegroup.UpdateConfigProperty(max_unavailable=1),
             force_update_enabled=False,
