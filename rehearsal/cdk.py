@@ -13,6 +13,7 @@ from rehearsal.processes import OwnProcesses, tail
 # What a reader wants of the output while it runs; all of it is in the log.
 NEWS = re.compile(r"✅|❌|Deployment time|: destroyed|FAILED|ROLLBACK")
 POLL_SECONDS = 0.2
+SHORT_PAUSES = Path(__file__).with_name("short_pauses.cjs")
 
 
 class Cdk:
@@ -30,7 +31,12 @@ class Cdk:
         self._repository = repository
         # node and npx are installed beside python; cdk.json's "python app.py" must be this python too.
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-        own = {"PATH": path, "CDK_DISABLE_CLI_TELEMETRY": "true", "TMPDIR": str(logs)}
+        own = {
+            "PATH": path,
+            "CDK_DISABLE_CLI_TELEMETRY": "true",
+            "TMPDIR": str(logs),
+            "NODE_OPTIONS": f'{os.environ.get("NODE_OPTIONS", "")} --require "{SHORT_PAUSES}"',
+        }
         self._variables = os.environ | variables | own
         self._logs = logs
         self._show = show
