@@ -38,7 +38,7 @@ rehearse: $(READY) ## deploy ENV to an emulated AWS and run its job here (MODEL=
 	  $(if $(KEEP),--keep) $(if $(CHARTS),--charts "$(CHARTS)") $(if $(CRDS),--crds "$(CRDS)")
 
 test: $(READY) ## all tests
-	python -m pytest
+	python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 check: $(READY) ## what CI checks besides the tests: style, types, every environment's synth, templates
 	ruff check
@@ -58,8 +58,9 @@ diff: $(READY) ## compare ENV with what is deployed (needs AWS credentials)
 costs: $(READY) ## what ENV costs per hour
 	python -m eks_ray_train.costs $(ENV)
 
-bench: $(READY) ## measure synthesis beside an empty CDK app
+bench: $(READY) ## measure synthesis beside an empty CDK app, and the search for capacity over all regions
 	python -m bench.synth
+	python -m bench.capacity
 
 clean: ## remove what the targets made, the virtual environment included
 	rm -rf .venv node_modules cdk.out .rehearsal

@@ -6,8 +6,7 @@ import cdk8s
 from constructs import Construct
 
 from k8s.api_object import KubeObject, content_hash
-from k8s.namespace import FABRIC_CHECK_PRIORITY
-from k8s.pods import SECURITY_CONTEXT, Resources, env, one_per_gpu_node
+from k8s.pods import FABRIC_CHECK_PRIORITY, ON_GPU_NODES, SECURITY_CONTEXT, Resources, env, one_per_node
 
 # CUDA 13 needs the 580 branch.
 MINIMUM_DRIVER = 580
@@ -58,9 +57,10 @@ class FabricCheckChart(cdk8s.Chart):
             "securityContext": SECURITY_CONTEXT,
             "terminationMessagePolicy": "FallbackToLogsOnError",
         }
-        spec = one_per_gpu_node(
+        spec = one_per_node(
             "fabric-check",
             {"priorityClassName": FABRIC_CHECK_PRIORITY, "containers": [container]},
+            where=ON_GPU_NODES,
             nodes=nodes,
             deadline_seconds=DEADLINE_SECONDS,
         )

@@ -5,9 +5,7 @@ import cdk8s_plus_30 as kplus
 from constructs import Construct
 
 from k8s.api_object import KubeObject
-
-WORKER_PRIORITY = "ray-worker"
-FABRIC_CHECK_PRIORITY = "fabric-check"
+from k8s.pods import FABRIC_CHECK_PRIORITY, WORKER_PRIORITY
 
 
 class NamespaceChart(cdk8s.Chart):

@@ -11,6 +11,13 @@ SYSTEM_NODE = {"role": "system"}
 GPU_NODE = {"role": "gpu-worker"}
 GPU_TOLERATION = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
 
+ON_GPU_NODES: Mapping[str, Any] = {"nodeSelector": GPU_NODE, "tolerations": [GPU_TOLERATION]}
+ON_SYSTEM_NODES: Mapping[str, Any] = {"nodeSelector": SYSTEM_NODE}
+"""Where a pod goes: a part of its spec."""
+
+WORKER_PRIORITY = "ray-worker"
+FABRIC_CHECK_PRIORITY = "fabric-check"
+
 # The NVIDIA runtime hands all GPUs to a container whose image says NVIDIA_VISIBLE_DEVICES=all, request or none, and
 # fails it on a node without a driver. Every container that needs no GPU says so.
 NO_GPUS = {"NVIDIA_VISIBLE_DEVICES": "void"}
@@ -42,7 +49,9 @@ def env(variables: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"name": name, "value": value} for name, value in variables.items()]
 
 
-def one_per_gpu_node(name: str, pod_spec: Mapping[str, Any], *, nodes: int, deadline_seconds: int) -> dict[str, Any]:
+def one_per_node(
+    name: str, pod_spec: Mapping[str, Any], *, where: Mapping[str, Any], nodes: int, deadline_seconds: int
+) -> dict[str, Any]:
     """The spec of a Job of ``nodes`` pods, no two on one node. Nothing is retried: the first error is the news."""
     labels = {"app.kubernetes.io/name": name}
     spread = {
@@ -63,8 +72,7 @@ def one_per_gpu_node(name: str, pod_spec: Mapping[str, Any], *, nodes: int, dead
             "spec": {
                 "restartPolicy": "Never",
                 "automountServiceAccountToken": False,
-                "nodeSelector": GPU_NODE,
-                "tolerations": [GPU_TOLERATION],
+                **where,
                 "affinity": spread,
                 **pod_spec,
             },

@@ -7,9 +7,8 @@ import cdk8s
 from constructs import Construct
 
 from k8s.api_object import KubeObject, content_hash
-from k8s.namespace import WORKER_PRIORITY
 from k8s.network_policies import DASHBOARD_PORT
-from k8s.pods import GPU_NODE, GPU_TOLERATION, NO_GPUS, SECURITY_CONTEXT, SYSTEM_NODE, Resources, env
+from k8s.pods import GPU_NODE, GPU_TOLERATION, NO_GPUS, SECURITY_CONTEXT, SYSTEM_NODE, WORKER_PRIORITY, Resources, env
 
 GIB = 1024**3
 # Training needs little of Ray's object store, whose default of 30% of memory would not fit /dev/shm beside NCCL's
@@ -17,6 +16,16 @@ GIB = 1024**3
 OBJECT_STORE_BYTES = 4 * GIB
 HEAD_OBJECT_STORE_BYTES = 1 * GIB
 HOST_SYS = "/host/sys"
+# The training proves its transport from NCCL's log: each process's own file, in a folder that exists (NCCL stays on
+# stdout otherwise, without a word), with the lines that name the network of each channel.
+NCCL_LOG = {
+    "NCCL_DEBUG": "INFO",
+    "NCCL_DEBUG_SUBSYS": "INIT,NET,ENV",
+    "NCCL_DEBUG_FILE": "/tmp/nccl-%h-%p.log",  # noqa: S108 - the pod's own
+}
+# From torch's flight recorder the training counts the bytes that three steps need. Its own 2,000 entries hold those of
+# about seven micro-batches a step.
+FLIGHT_RECORDER = {"TORCH_FR_BUFFER_SIZE": "20000"}
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0"}
 
 
@@ -114,7 +123,7 @@ def _worker_group(
         "name": "ray-worker",
         "image": image,
         "imagePullPolicy": "IfNotPresent",
-        "env": env({**_QUIET, **environment}),
+        "env": env({**_QUIET, **NCCL_LOG, **FLIGHT_RECORDER, **environment}),
         "resources": resources.to_json(),
         "securityContext": SECURITY_CONTEXT,
         "volumeMounts": [

@@ -24,8 +24,8 @@ class RayJobChart(cdk8s.Chart):
     """A RayJob whose name, ``run_name``, carries the hash of what it runs: a changed job is a new job.
 
     KubeRay does not run an edited RayJob again; another ``attempt`` runs the same thing anew. ``code`` maps file names
-    to texts. ``arguments`` are the command line of ``python -m training.train`` without the run's name, its limits of
-    time and the place of its results, which is ``results_uri/run_name``: that may hold a token which only the deploy
+    to texts. ``arguments`` are the command line of ``python -m training.supervise`` without the run's name, its limits
+    of time and the place of its results, which is ``results_uri/run_name``: that may hold a token which only the deploy
     resolves, hence it is not part of the hash.
     """
 
@@ -56,7 +56,7 @@ class RayJobChart(cdk8s.Chart):
         limits = {"wait-seconds": str(WAIT_SECONDS), "deadline-seconds": str(deadline_seconds)}
         self.entrypoint = " ".join(
             [
-                f"python -m {PACKAGE}.train",
+                f"python -m {PACKAGE}.supervise",
                 *(f"--{name} {value}" for name, value in {"run-name": self.run_name, **arguments, **limits}.items()),
                 f"--results {results_uri}",
             ]

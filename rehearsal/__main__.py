@@ -135,7 +135,9 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         "--assembly", type=Path, help="folder of a `cdk synth --output`: run its RayJob, deploy nothing"
     )
     parser.add_argument("--keep", action="store_true", help="leave the emulated account up until Ctrl-C")
-    parser.add_argument("--charts", type=Path, help="Helm charts, a folder each by name (default: stand-ins)")
+    parser.add_argument(
+        "--charts", type=Path, help="Helm charts, a folder each by name (default: their repositories, else stand-ins)"
+    )
     parser.add_argument("--crds", type=Path, help="KubeRay's CRDs (default: stand-ins)")
     parser.add_argument(
         "--model", type=existing_path, help="model folder or config .json of yours (default: a stand-in)"

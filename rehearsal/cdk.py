@@ -34,6 +34,8 @@ class Cdk:
         own = {
             "PATH": path,
             "CDK_DISABLE_CLI_TELEMETRY": "true",
+            # npx would ask npm's registry for a newer npm, and a network that says nothing would hold the command up.
+            "npm_config_update_notifier": "false",
             "TMPDIR": str(logs),
             "NODE_OPTIONS": f'{os.environ.get("NODE_OPTIONS", "")} --require "{SHORT_PAUSES}"',
         }

@@ -47,8 +47,6 @@ class Deployment:
             *self._context,
             "--concurrency",
             "3",
-            "--require-approval",
-            "never",
             "--outputs-file",
             str(outputs),
             seconds=DEPLOY_SECONDS,

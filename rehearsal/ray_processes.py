@@ -4,6 +4,7 @@ import json
 import os
 import random
 import secrets
+import signal
 import socket
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from typing import Any
 
 from rehearsal import loopback
 from rehearsal.errors import RehearsalError
+from rehearsal.process_tree import descendants, send
 from rehearsal.processes import OwnProcesses, tail
 from rehearsal.shape import Shape
 
@@ -38,6 +40,7 @@ class LocalRay:
         self._processes = processes
         self._folder = folder
         self._started: dict[str, subprocess.Popen[bytes]] = {}
+        self._newest = 0
         self._gcs_port, self._dashboard_port = free_ports(2)
         self.gcs_address = f"{LOOPBACK}:{self._gcs_port}"
         self.address = f"http://{LOOPBACK}:{self._dashboard_port}"
@@ -49,14 +52,13 @@ class LocalRay:
         """Start the cluster and return when all nodes have joined. Raises RehearsalError, also after `deadline` s."""
         end = time.monotonic() + deadline
         head = ["--head", f"--port={self._gcs_port}", "--dashboard-host", LOOPBACK, "--dashboard-port"]
-        head += [str(self._dashboard_port), f"--ray-client-server-port={free_ports(1)[0]}"]
+        head += [str(self._dashboard_port)]
         head += [f"--{name}={self._head_parameters.get(name, '0')}" for name in ("num-cpus", "num-gpus")]
         self._start_node("head", head)
         # As KubeRay's wait-gcs-ready does in each worker pod.
         self._wait("the head's GCS", lambda: (accepts(self._gcs_port), "not listening yet"), end, progress)
         for number in range(1, shape.pods + 1):
-            worker = [f"--address={self.gcs_address}", f"--num-cpus={shape.slots}", "--num-gpus=0"]
-            self._start_node(f"worker-{number}", worker)
+            self._start_worker(number, shape.slots)
         wanted = shape.pods + 1
 
         def joined() -> tuple[bool, str]:
@@ -65,8 +67,33 @@ class LocalRay:
 
         self._wait("nodes", joined, end, progress)
 
+    @property
+    def workers(self) -> list[str]:
+        """The names of the worker pods' nodes that have not been killed."""
+        return [name for name in self._started if name != "head"]
+
+    def add_worker(self, slots: int) -> None:
+        """Start a node as KubeRay does for a pod whose host was lost; training waits until it has joined."""
+        self._start_worker(self._newest + 1, slots)
+
+    def pids(self, name: str) -> list[int]:
+        """Return the processes of the node `name` ("head", or one of `workers`)."""
+        node = self._started[name].pid
+        return [node, *descendants(node)]
+
+    def kill(self, name: str) -> None:
+        """End the node `name` with all its processes at once, by SIGKILL: as when its host is lost."""
+        stopped: set[int] = set()
+        while new := set(self.pids(name)) - stopped:  # what is stopped starts nothing more
+            for pid in new:
+                send(pid, signal.SIGSTOP)
+            stopped |= new
+        for pid in stopped:
+            send(pid, signal.SIGKILL)
+        self._started.pop(name).wait()
+
     def check(self) -> None:
-        """Raise RehearsalError when a node has died."""
+        """Raise RehearsalError when a node has died, other than by `kill`."""
         for name, process in self._started.items():
             if process.poll() is not None:
                 raise RehearsalError(
@@ -98,6 +125,10 @@ class LocalRay:
         with urllib.request.urlopen(request, timeout=10) as response:  # noqa: S310
             body: bytes = response.read()
         return body
+
+    def _start_worker(self, number: int, slots: int) -> None:
+        self._newest = number
+        self._start_node(f"worker-{number}", [f"--address={self.gcs_address}", f"--num-cpus={slots}", "--num-gpus=0"])
 
     def _start_node(self, name: str, arguments: list[str]) -> None:
         command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", *arguments]
@@ -145,6 +176,8 @@ def ray_variables(inherited: dict[str, str] | os._Environ[str], token: str | Non
     quiet = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S": "0", "OMP_NUM_THREADS": "1"}
     # Workers started ahead lack the job's runtime environment, so none of them would ever be used.
     quiet |= {"RAY_prestart_worker_first_driver": "0", "RAY_enable_worker_prestart": "0"}
+    # The seconds that a worker waits until the head has registered: Ray's own 20 are short on a busy machine.
+    quiet |= {"RAY_NUM_REDIS_GET_RETRIES": "120"}
     # The job's entrypoint says `python`, which must be the one that has Ray.
     kept["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{inherited.get('PATH', '')}"
     return kept | loopback.VARIABLES | authentication | quiet

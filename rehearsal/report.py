@@ -1,5 +1,8 @@
 """What the user sees at the end."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from rich.console import Console
 from rich.table import Table
 
@@ -12,7 +15,7 @@ from rehearsal.submission import Change
 _NEVER_SHOWN = {
     "IAM": "no role, policy or pod identity is evaluated",
     "EFA and NCCL": "processes talk over gloo on the loopback interface",
-    "hosts": "all processes share 127.0.0.1, so Ray Train counts one node: local rank = rank",
+    "hosts": "all processes share 127.0.0.1, and Ray Train counts one node: the mesh is told each pod's size",
     "GPUs": "a CPU slot stands for each; CUDA, bfloat16 and GPU memory are not touched",
     "the real model": "a stand-in or yours; nothing is read from the hub or written to S3",
 }
@@ -24,7 +27,7 @@ NOT_SHOWN_BY_THE_JOB = _NEVER_SHOWN | {
 }
 NOT_SHOWN_BY_THE_DEPLOY = _NEVER_SHOWN | {
     "AWS itself": "moto and what this project adds to it answer; they refuse what we know that AWS refuses",
-    "capacity": "every zone has room, unless a test says otherwise; no quota is used up",
+    "capacity": "every zone has room and the quotas are 1,000 vCPUs, unless a test says otherwise",
     "real nodes": "pods are placed by requests, selectors, taints and priorities, and no container runs in them",
     "KubeRay's own operator": "a stand-in follows its rules; the training runs beside the cluster, not in its pods",
     "time": "an EKS control plane takes ten minutes, a GPU node three, the image five",
@@ -76,6 +79,18 @@ def show_results(
     console.print("[bold]What this does not show[/bold]")
     for name, why in not_shown.items():
         console.print(f"  - {name}: {why}", highlight=False)
+
+
+def transport_line(transport: Mapping[str, Any]) -> str:
+    """Say in one line what result.json says of rank 0's transport: what carried the bytes, and how many in a step."""
+    sent = transport["bytes"]
+    needed, measured = sent.get("predicted_bytes_per_step"), sent.get("measured_bytes_per_step")
+    parts = [f"{transport['verdict']} proven"]
+    if needed is not None:
+        parts.append(f"a step needs {needed / 1e6:,.1f} MB to leave each pod")
+    if measured is not None:
+        parts.append(f"{measured / 1e6:,.1f} MB did")
+    return "; ".join(parts + ([f"not measured: {sent['why']}"] if "why" in sent else []))
 
 
 def loss_rows(steps: int) -> list[int]:

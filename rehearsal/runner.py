@@ -16,11 +16,11 @@ from rehearsal.phases import Phases
 from rehearsal.plot import save_png
 from rehearsal.processes import OwnProcesses
 from rehearsal.ray_processes import LocalRay, socket_paths_fit
-from rehearsal.report import show_changes
-from rehearsal.results import Results, check_results, read_results
+from rehearsal.report import show_changes, transport_line
+from rehearsal.results import Results, check_results, check_saved, read_results
 from rehearsal.shape import GIB, Shape, cluster_shape, scale_to_memory
 from rehearsal.stand_in_model import write_stand_in_model
-from rehearsal.submission import Local, Submission, check_local_inputs, submission
+from rehearsal.submission import Local, Submission, check_local_inputs, shard_size, submission
 from rehearsal.working_dir import write_submitter_files
 
 # Twenty seconds are usual for a head and two workers on two cores.
@@ -49,7 +49,7 @@ class Run:
 def check_options(options: Options) -> None:
     """Raise RehearsalError when the user's own model or data cannot be trained with, before anything starts."""
     with run_folder() as folder:
-        check_local_inputs(_local(options, Shape(1, 1), folder))
+        check_local_inputs(_local(options, 1, None, folder))
 
 
 def run(
@@ -65,7 +65,9 @@ def run(
         )
     working_dir = write_submitter_files(objects.ray_job, objects.config_map, folder / "submitter")
     ray = LocalRay(processes, folder, objects.ray_cluster)
-    todo = submission(objects.ray_job, working_dir, _local(options, shape, folder), ray.gcs_address)
+    shards = shard_size(objects.ray_job["spec"]["entrypoint"], shape)
+    local = _local(options, shape.world_size, shards, folder)
+    todo = submission(objects.ray_job, working_dir, local, ray.gcs_address)
     results_folder = options.output.absolute() / todo.run_name
     shutil.rmtree(results_folder, ignore_errors=True)  # an earlier rehearsal of the same job
     results_folder.mkdir(parents=True)
@@ -83,7 +85,8 @@ def run(
     with phases.phase(f"run job {todo.run_name}"):
         _follow(ray, todo, options.deadline, results_folder / "job.log", console)
     results = read_results(results_folder)
-    check_results(results, shape.world_size)
+    check_results(results, shape, shards)
+    check_saved(results_folder)
 
     png = results_folder / "loss.png"
     save_png(results.losses, f"{todo.run_name}, {shape}", png)
@@ -108,9 +111,9 @@ def available_memory() -> int:
     return int(get_system_memory() - get_used_memory())
 
 
-def _local(options: Options, shape: Shape, folder: Path) -> Local:
+def _local(options: Options, workers: int, shards: int | None, folder: Path) -> Local:
     model = options.model if options.model is not None else str(write_stand_in_model(folder / "model"))
-    return Local(model, options.data, options.steps, shape.world_size, options.output.absolute())
+    return Local(model, options.data, options.steps, workers, shards, options.output.absolute())
 
 
 def _follow(ray: LocalRay, todo: Submission, deadline: float, log: Path, console: Console) -> None:
@@ -136,6 +139,9 @@ def _facts(
         "token": "the job API refused a request without it" if ray.token else "not asked for by the RayCluster",
         "parameters": f"{result['parameters']:,}",
         "loss": f"{result['first_loss']:.4f} -> {result['last_loss']:.4f} ({fall:.0%} lower)",
+        "mesh": result["mesh"],
+        "transport": transport_line(result["transport"]),
+        "saved": f"{len(list(folder.glob('checkpoints/*')))} checkpoints; the model folder, loaded by transformers",
         "tokens/s": f"{result['tokens_per_second']:,.0f}",
         "files": str(folder),
     }

@@ -11,6 +11,7 @@ from typing import Any
 
 from rehearsal.assembly import name_of
 from rehearsal.errors import RehearsalError
+from rehearsal.shape import Shape
 from rehearsal.working_dir import runtime_env
 
 # Added to the job's own environment, and why.
@@ -21,6 +22,20 @@ LOCAL_ENVIRONMENT = {
     "HF_HUB_OFFLINE": ("1", "nothing is downloaded"),
     "RAY_USAGE_STATS_ENABLED": ("0", "nothing is reported"),
 }
+
+
+# Flags that are taken out: training refuses what has no effect, and no value of theirs would be true here.
+TAKEN_OUT = {
+    "revision": "a local model has none",
+    "data-revision": "local data have none",
+    "text-field": "local data have their own",
+    "resume": "the run to go on from is in S3",
+    "peak-flops": "a CPU's peak is another",
+    "usd-per-hour": "this machine costs nothing",
+}
+
+
+_SHARD_SIZE = "all processes share one address; Ray would count one node"
 
 
 @dataclass(frozen=True)
@@ -51,13 +66,15 @@ class Local:
     data: str
     steps: int
     workers: int
+    shard_size: int | None
     results: Path
     sequence_length: int = 128
     micro_batch: int = 1
     learning_rate: float = 2e-3
 
     def flags(self) -> dict[str, tuple[str, str]]:
-        """Return each flag of `training.train` that a rehearsal sets, with its value and why."""
+        """Return each flag of `training.supervise` that a rehearsal sets, with its value and why."""
+        shards = {} if self.shard_size is None else {"shard-size": (str(self.shard_size), _SHARD_SIZE)}
         return {
             "model": (self.model, "fits a laptop; the job's own model needs GPUs and a download"),
             "data": (self.data, "text that is here"),
@@ -66,6 +83,9 @@ class Local:
             "micro-batch": (str(self.micro_batch), "CPU time"),
             "learning-rate": (f"{self.learning_rate:g}", "random weights learn at a higher rate than trained ones"),
             "compute-dtype": ("float32", "a CPU computes bfloat16 slowly"),
+            "checkpoint-every": (str(max(1, self.steps // 2)), "two checkpoints in a run this short"),
+            **shards,
+            "require-transport": ("socket", "gloo over loopback is not EFA"),
             "workers": (str(self.workers), "one per CPU slot, where the cluster has one per GPU"),
             "results": (str(self.results), "no S3 here"),
         }
@@ -80,17 +100,17 @@ def submission(ray_job: dict[str, Any], working_dir: Path, local: Local, gcs_add
         raise RehearsalError(
             f"RayJob {name_of(ray_job)} spec.entrypoint",
             own,
-            "python -m training.train --run-name NAME ...",
+            "python -m training.supervise --run-name NAME ...",
             "The run's results could not be found without its name: see k8s/ray_job.py.",
         )
     environment = runtime_env(ray_job)
     changes = [
         Change("working_dir", environment["working_dir"], str(working_dir), "the submitter's mount, written here")
     ]
-    if "revision" in given:
-        # The one flag that is taken out: training refuses a local model with any revision, also an empty one.
-        own = re.sub(r"\s--revision(\s+|=)\S+", "", own)
-        changes.append(Change("--revision", given["revision"], "", "a local model has none"))
+    for name, why in TAKEN_OUT.items():
+        if name in given:
+            own = re.sub(rf"\s--{name}(\s+|=)\S+", "", own)
+            changes.append(Change(f"--{name}", given[name], "", why))
     for name, (now, why) in local.flags().items():
         changes.append(Change(f"--{name}", given.get(name), now, why))
     variables = {str(name): str(value) for name, value in environment.get("env_vars", {}).items()}
@@ -112,6 +132,16 @@ def flags(entrypoint: str) -> Mapping[str, str]:
     """Return the flags of a command line, `--name value` or `--name=value`; the last of two equal ones counts."""
     words = shlex.split(re.sub(r"(\s--[\w-]+)=", r"\1 ", entrypoint))
     return {name.removeprefix("--"): value for name, value in itertools.pairwise(words) if name.startswith("--")}
+
+
+def shard_size(entrypoint: str, shape: Shape) -> int | None:
+    """Return the --shard-size with which `shape`'s pods are to the job what nodes are on the cluster: see
+    training/mesh.py. None when the command line says to shard over all, where the flag would be refused.
+    """
+    mesh = flags(entrypoint).get("mesh", "auto")
+    if mesh == "full":
+        return None
+    return shape.world_size if mesh == "auto" and shape.slots == 1 else shape.slots
 
 
 def check_local_inputs(local: Local) -> None:

@@ -32,6 +32,7 @@ class ClusterStack(EnvironmentStack):
             count=settings.system_nodes.count,
             kubernetes_version=settings.cluster.kubernetes_version,
             disk_gib=settings.system_nodes.disk_gib,
+            ami_release=settings.system_nodes.ami_release,
             after=control_plane.addons_before_nodes,
         )
         self.cluster = control_plane.cluster

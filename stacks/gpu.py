@@ -8,8 +8,9 @@ from aws_cdk import aws_eks_v2 as eks
 from constructs import Construct
 
 from eks_ray_train.capacity_probe import CapacityProbe
+from eks_ray_train.capacity_reservations import reservation_target
 from eks_ray_train.gpu_node_group import GpuNodeGroup
-from eks_ray_train.image_prefetch import ImagePrefetch
+from eks_ray_train.image_prefetch import GpuImagePrefetch
 from eks_ray_train.node_identity import publish_node_identity
 from eks_ray_train.placement_group import optional_placement_group
 from environments.settings import Settings
@@ -32,16 +33,17 @@ class GpuStack(EnvironmentStack):
         super().__init__(scope, id, settings=settings, description="EFA-enabled GPU nodes in one Availability Zone")
         gpu = settings.gpu_nodes
         placement_group = optional_placement_group(self, "PlacementGroup", wanted=gpu.placement_group)
+        search = settings.capacity.search
+        reservations = reservation_target(self, "CapacityReservations", search=search)
         probe = CapacityProbe(
             self,
             "CapacityProbe",
             instance_type=gpu.instance,
             count=gpu.count,
-            mode=settings.capacity.mode,
-            zone=settings.capacity.zone,
+            search=search,
             subnets_by_zone=private_subnet_by_zone,
             placement_group=placement_group,
-            force_token=settings.capacity.force_token,
+            reservations=reservations,
         )
         nodes = GpuNodeGroup(
             self,
@@ -54,9 +56,11 @@ class GpuStack(EnvironmentStack):
             kubernetes_version=settings.cluster.kubernetes_version,
             disk_gib=gpu.disk_gib,
             placement_group=placement_group,
+            reservations=reservations,
             ami_release=gpu.ami_release,
+            parallel_pull=gpu.parallel_pull,
         )
-        prefetch = ImagePrefetch(
+        prefetch = GpuImagePrefetch(
             self, "ImagePrefetch", cluster=cluster, image=settings.ray.image, nodes=gpu.count, after=nodes
         )
         publish_node_identity(
@@ -64,4 +68,5 @@ class GpuStack(EnvironmentStack):
         )
         self.objects = prefetch.objects
         CfnOutput(self, "AvailabilityZone", value=probe.availability_zone, description="The zone of the GPU nodes")
+        CfnOutput(self, "CapacityReservation", value=probe.reservation_id, description="What the GPU nodes start in")
         CfnOutput(self, "CapacityTable", value=probe.table, description="Every zone that was asked, and the answer")

@@ -9,7 +9,7 @@ from constructs import Construct
 from eks_ray_train.node_identity import read_node_identity
 from eks_ray_train.ray_workload import FabricCheck, RayNamespace, RayTraining
 from eks_ray_train.results_bucket import ResultsBucket
-from eks_ray_train.training_job import head_resources, training_arguments, worker_resources
+from eks_ray_train.training_job import head_resources, training_arguments, worker_resources, worker_transport
 from environments.settings import Settings
 from stacks.base import EnvironmentStack
 
@@ -51,7 +51,7 @@ class TrainingStack(EnvironmentStack):
             worker=worker_resources(settings),
             workers=settings.gpu_nodes.count,
             shared_memory_gib=settings.ray.shared_memory_gib,
-            transport=settings.ray.transport,
+            transport=worker_transport(settings),
             code=code,
             arguments=training_arguments(settings),
             attempt=settings.training.attempt,

@@ -1,5 +1,6 @@
 """The Kubernetes objects that `dev` emits, and parts of them."""
 
+import re
 from typing import Any
 
 from tests.synthesis import kubernetes_objects
@@ -17,9 +18,10 @@ def spec_of(kind: str) -> dict[str, Any]:
     return spec
 
 
-def job_named(prefix: str) -> dict[str, Any]:
-    """The Job whose name begins so."""
-    (job,) = [job for job in kubernetes_objects("dev", "Job") if job["metadata"]["name"].startswith(prefix)]
+def job_named(name: str) -> dict[str, Any]:
+    """The Job of this name, which a hash follows, and of the fabric check what only a deploy knows."""
+    jobs = kubernetes_objects("dev", "Job")
+    (job,) = [job for job in jobs if re.fullmatch(rf"{name}-[0-9a-f]+(-.+)?", job["metadata"]["name"])]
     return job
 
 

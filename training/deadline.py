@@ -5,8 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-# As `timeout` of coreutils has it.
-EXIT_CODE = 124
+from training.exit_codes import DEADLINE
 
 
 @contextmanager
@@ -23,7 +22,7 @@ def deadline(seconds: int | None, on_expiry: Callable[[str], None]) -> Iterator[
         try:
             on_expiry(f"still training after {seconds} s, its --deadline-seconds: fewer --steps, or a longer deadline")
         finally:
-            os._exit(EXIT_CODE)  # the main thread may be in a call that no exception reaches
+            os._exit(DEADLINE)  # the main thread may be in a call that no exception reaches
 
     timer = threading.Timer(seconds, expire)
     timer.daemon = True

@@ -1,4 +1,4 @@
-"""The one error that a user's input can cause."""
+"""The errors that end a run for good: starting it again would end it in the same way."""
 
 from typing import Any
 
@@ -21,3 +21,7 @@ class InputError(ValueError):
     def __str__(self) -> str:
         """Give the message on one line."""
         return f"--{self.field} {self.value}: expected {self.expected}. {self.remedy}"
+
+
+class TrainingError(RuntimeError):
+    """Training that cannot go on, such as one that has diverged; the message says at which step, and what to do."""

@@ -1,5 +1,6 @@
 """The model: where it comes from, its configuration and tokenizer, its weights."""
 
+import copy
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from training.arguments import Arguments
 from training.errors import InputError
+from training.loss import own_loss
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 EXPECTED = "a hub id org/name, a folder saved by transformers, or a config .json file"
@@ -86,7 +88,8 @@ def build_on_meta(config: PretrainedConfig) -> PreTrainedModel:
     """Return the causal language model of `config`: float32, in training mode, shapes only (no memory)."""
     try:
         with torch.device("meta"):
-            model: PreTrainedModel = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+            # A copy: transformers writes the dtype into the configuration that it is given.
+            model: PreTrainedModel = AutoModelForCausalLM.from_config(copy.deepcopy(config), dtype=torch.float32)
             model.train()
     except ValueError as error:
         raise InputError(
@@ -96,19 +99,39 @@ def build_on_meta(config: PretrainedConfig) -> PreTrainedModel:
 
 
 def materialise(args: Arguments, config: PretrainedConfig) -> PreTrainedModel:
-    """Return the model with its weights, float32 on the CPU: loaded, or drawn from --seed for a config file."""
+    """Return the model with its weights, float32 on the CPU: loaded, or drawn from --seed for a config file.
+
+    Raises InputError.
+    """
     model: PreTrainedModel
     if is_config_file(args.model):
         torch.manual_seed(args.seed)
-        model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+        model = AutoModelForCausalLM.from_config(copy.deepcopy(config), dtype=torch.float32)
+        check_head(args, model)
         return model
     try:
         model = AutoModelForCausalLM.from_pretrained(
-            args.model, revision=args.revision, config=config, dtype=torch.float32
+            args.model, revision=args.revision, config=copy.deepcopy(config), dtype=torch.float32
         )
     except (OSError, ValueError) as error:
         raise _unreadable("weights", args, error) from error
+    check_head(args, model)
     return model
+
+
+def check_head(args: Arguments, model: PreTrainedModel) -> None:
+    """Raise InputError when the loss of a plain output head, which is trained, is not that of `model`'s own logits."""
+    vocabulary = model.config.get_text_config().vocab_size
+    model.eval()
+    theirs, ours = own_loss(model, torch.arange(1, 9).remainder(vocabulary).reshape(1, -1))
+    model.train()
+    if not abs(theirs - ours) <= 1e-3 * max(1.0, abs(theirs)):
+        raise InputError(
+            "model",
+            args.model,
+            f"logits that are the last hidden state times the head; here the loss is {theirs:.4f}, and so {ours:.4f}",
+            "Choose another: this model scales or caps its logits, which training/loss.py does not.",
+        )
 
 
 def _unreadable(part: str, args: Arguments, error: Exception) -> InputError:

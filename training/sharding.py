@@ -1,14 +1,19 @@
-"""Fully sharded data parallelism (FSDP2) for any causal language model of transformers."""
+"""Fully sharded data parallelism (FSDP2), hybrid or full, for any causal language model of transformers."""
+
+from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict
 from torch.distributed.device_mesh import DeviceMesh
-from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from transformers import PreTrainedModel
 
+from training.arguments import Arguments
 from training.errors import InputError
+from training.loss import CausalLMLoss
+from training.recompute import checkpoint_activations
 
 
 def decoder_layers(model: PreTrainedModel) -> nn.ModuleList:
@@ -32,32 +37,49 @@ def decoder_layers(model: PreTrainedModel) -> nn.ModuleList:
     return found[0]
 
 
-def shard(model: PreTrainedModel, mesh: DeviceMesh, compute_dtype: torch.dtype) -> None:
-    """Shard a model that lies on the meta device over `mesh`: one group per decoder layer, one for what follows them.
+def parallelise(model: PreTrainedModel, mesh: DeviceMesh, args: Arguments) -> CausalLMLoss:
+    """Make a model that lies on the meta device ready for training over `mesh`, in the order that FSDP2 needs.
 
-    Parameters, optimizer state and gradient reduction stay float32: with bfloat16 masters an AdamW update at a
-    fine-tuning rate is mostly rounded away.
+    Activation checkpointing, then compilation, then sharding: each wraps what is there.
     """
-    parameters = count_parameters(model)
-    tied = is_tied(model)
+    parameters, tied = count_parameters(model), is_tied(model)
+    root = CausalLMLoss(model, args.loss_chunk)
+    checkpoint_activations(model, args.activation_checkpointing)
+    if args.compile:
+        for layer in decoder_layers(model):
+            layer.compile()  # one graph, used by every layer
+    policy = MixedPrecisionPolicy(
+        param_dtype=getattr(torch, args.compute_dtype), reduce_dtype=getattr(torch, args.reduce_dtype)
+    )
+    shard(root, mesh, policy, reshard_after_forward=args.reshard_after_forward)
+    check_unchanged(model, parameters, tied)
+    return root
+
+
+def shard(root: CausalLMLoss, mesh: DeviceMesh, policy: MixedPrecisionPolicy, *, reshard_after_forward: bool) -> None:
+    """Shard over `mesh` (over its last dimension; replicate over the first of two): one group per decoder layer.
+
+    Parameters and optimizer state stay float32: with bfloat16 masters an AdamW update at a fine-tuning rate is mostly
+    rounded away.
+    """
+    model = root.model
     layers = decoder_layers(model)
     embedding, head = model.get_input_embeddings(), model.get_output_embeddings()
-    policy = MixedPrecisionPolicy(param_dtype=compute_dtype, reduce_dtype=torch.float32)
+    options: dict[str, Any] = {"mesh": mesh, "mp_policy": policy}
     for layer in layers:
-        fully_shard(layer, mesh=mesh, mp_policy=policy)
+        fully_shard(layer, reshard_after_forward=reshard_after_forward, **options)
     body = next(module for module in model.modules() if layers in module.children())
     # What else stands beside the layers and has parameters: the final norm; in older models also learned positions.
     last = [m for m in body.children() if m not in (layers, embedding) and any(True for _ in m.parameters())]
     last.append(head)
-    if tied:
+    if is_tied(model):
         # One matrix used by two modules belongs to one group: torch 2.13 refuses it in two, FSDP1 silently untied it.
         last.insert(0, embedding)
     else:
-        fully_shard(embedding, mesh=mesh, mp_policy=policy)
+        fully_shard(embedding, reshard_after_forward=reshard_after_forward, **options)
     # Backward begins with this group, so freeing it after forward would only gather it again at once.
-    fully_shard(last, reshard_after_forward=False, mesh=mesh, mp_policy=policy)
-    fully_shard(model, mesh=mesh, mp_policy=policy)
-    check_unchanged(model, parameters, tied)
+    fully_shard(last, reshard_after_forward=False, **options)
+    fully_shard(root, **options)
 
 
 def load(model: PreTrainedModel, source: PreTrainedModel | None, device: torch.device) -> None:
@@ -79,6 +101,23 @@ def load(model: PreTrainedModel, source: PreTrainedModel | None, device: torch.d
             dist.broadcast(buffer, src=0)
         assert not buffer.is_floating_point() or torch.isfinite(buffer).all(), f"buffer {name} is not finite"
     check_unchanged(model, parameters, tied)
+
+
+def reduce_across_nodes(root: nn.Module, last: bool) -> None:
+    """Before each backward: say whether it is the step's last. Gradients cross the nodes then only.
+
+    Inside a node they are reduced each time: whole gradients, kept until the last, would not fit.
+    """
+    assert isinstance(root, FSDPModule)
+    root.set_requires_all_reduce(last)
+    root.set_is_last_backward(last)
+
+
+def reshard(root: nn.Module) -> None:
+    """Free what a forward without a backward has left gathered, before the weights change."""
+    for module in root.modules():
+        if isinstance(module, FSDPModule):
+            module.reshard()
 
 
 def count_parameters(model: nn.Module) -> int:

@@ -1,12 +1,14 @@
 """The driver of a run: `python -m training.train --run-name NAME --model M --data D --results URI ...`.
 
-Exit code 0: trained. 1: training failed. 2: the input cannot be trained with, and no worker was started. 124: the
-deadline passed.
+Its exit codes are in training/exit_codes.py. `python -m training.supervise` starts it, and again when it is lost.
 """
 
 import dataclasses
+import os
 import sys
 import time
+import traceback
+import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,9 +20,13 @@ from training.arguments import Arguments, parse
 from training.checks import check_inputs, with_absolute_paths
 from training.deadline import deadline
 from training.errors import InputError
+from training.exit_codes import CRASHED, FAILED, REFUSED, SUCCEEDED
 from training.loop import train_func
 from training.ranks import FOLLOWER
 from training.results import METRICS, RESULT, RunFolder
+from training.resume import check_can_resume
+from training.submitted import submitted_at
+from training.supervise import STARTED_VARIABLE
 
 # Ray Train counts "the workers could not be placed within 60 seconds" as a failure of its controller, and by default
 # tries for ever. Five minutes cover a node that is just coming back.
@@ -34,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a training from its command line and return the exit code."""
     started = time.time()
     try:
-        args = with_absolute_paths(parse(argv))
+        args = with_absolute_paths(parse(argv, description=__doc__))
         check_inputs(args)
         connected_before = ray.is_initialized()
         ray.init(ignore_reinit_error=True)
@@ -43,6 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         start = {"status": "running", "run_name": args.run_name, "arguments": dataclasses.asdict(args)}
         try:
             # Written first: missing permission costs seconds here, and the whole run at its end.
+            folder.claim(args.run_name, args.launch or uuid.uuid4().hex, {"run_name": args.run_name})
+            check_can_resume(args)
             folder.write_result(start)
         except OSError as error:
             raise InputError(
@@ -50,22 +58,26 @@ def main(argv: Sequence[str] | None = None) -> int:
             ) from error
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 2
+        return REFUSED
 
     def give_up(reason: str) -> None:
         print(f"error: run {args.run_name} failed: {reason}", file=sys.stderr, flush=True)
         folder.write_result(start | {"status": "failed", "error": reason})
 
+    timeline = {"driver": started, "submitted": submitted_at(), "supervisor": os.environ.get(STARTED_VARIABLE)}
+    moments = {name: float(at) for name, at in timeline.items() if at is not None}
     try:
         with deadline(args.deadline_seconds, give_up):
-            summary = fit(args, started, workers, use_gpu)
+            summary = fit(args, moments, workers, use_gpu)
+        reason = summary.get("failed")
     except TrainingFailedError as error:
         reason = cause(error)
+    if reason is not None:
         folder.write_result(start | {"status": "failed", "error": reason})
         if not connected_before:
             ray.shutdown()  # prints what the workers still had to say: the reason is to be the last word
         print(f"error: run {args.run_name} failed; the workers' log is above.\n{reason}", file=sys.stderr)
-        return 1
+        return FAILED
     folder.write_result(start | {"status": "succeeded"} | summary)
     if not connected_before:
         ray.shutdown()
@@ -74,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         f"{summary['first_loss']:.4f} -> {summary['last_loss']:.4f}, {summary['tokens_per_second']:,.0f} tokens/s; "
         f"{RESULT} and {METRICS} are in {folder.uri}"
     )
-    return 0
+    return SUCCEEDED
 
 
 def wait_for_workers(wanted: int | None, seconds: float) -> tuple[int, bool]:
@@ -116,19 +128,19 @@ def choose_workers(wanted: int | None, resources: Mapping[str, float]) -> tuple[
     return workers, bool(gpus)
 
 
-def fit(args: Arguments, started: float, workers: int, use_gpu: bool) -> dict[str, Any]:
-    """Train on Ray and return rank 0's summary. Raises TrainingFailedError."""
+def fit(args: Arguments, timeline: Mapping[str, float], workers: int, use_gpu: bool) -> dict[str, Any]:
+    """Train on Ray and return what rank 0 does. Raises TrainingFailedError."""
     # Type checkers see the classes of Ray Train V1; V2 is what runs, and has what is ignored below.
     trainer = TorchTrainer(
         train_func,  # type: ignore[arg-type]
-        train_loop_config=dataclasses.asdict(args) | {"started": started},
+        train_loop_config=dataclasses.asdict(args) | {"timeline": dict(timeline)},
         scaling_config=ScalingConfig(num_workers=workers, use_gpu=use_gpu),
         torch_config=TorchConfig(backend="nccl" if use_gpu else "gloo"),
         run_config=RunConfig(
             name=args.run_name,
             storage_path=args.results,
             failure_config=FailureConfig(
-                max_failures=0,
+                max_failures=args.max_failures,
                 controller_failure_limit=CONTROLLER_FAILURE_LIMIT,  # type: ignore[call-arg]
             ),
         ),
@@ -154,4 +166,8 @@ def _tail(text: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except Exception:
+        traceback.print_exc()
+        sys.exit(CRASHED)

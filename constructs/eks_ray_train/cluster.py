@@ -1,7 +1,7 @@
 """The EKS control plane: private, logged, encrypted, with access given by name."""
 
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 from aws_cdk import ArnFormat, CfnCondition, CfnOutput, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_ec2 as ec2
@@ -13,13 +13,16 @@ from constructs import Construct
 
 from eks_ray_train.acknowledge import acknowledge, arn_of, managed_policy, spelled, wildcard_resource
 from eks_ray_train.kubectl_layer import kubectl_layer
+from k8s.pods import GPU_TOLERATION
 
 # Installed before any node, so that pods meet network policies from the first on. The agents run on every node.
-_ADDONS_BEFORE_NODES = {
+_ADDONS_BEFORE_NODES: Mapping[str, dict[str, Any] | None] = {
     "vpc-cni": {"enableNetworkPolicy": "true"},
     "kube-proxy": None,
     "eks-pod-identity-agent": None,
-    "eks-node-monitoring-agent": None,
+    # The agent is on every node; the server that it asks about GPUs tolerates no taint by itself. Where that is
+    # missing, the agent calls the GPUs broken, and the node group replaces a healthy node.
+    "eks-node-monitoring-agent": {"dcgmAgent": {"tolerations": [GPU_TOLERATION]}},
 }
 
 

@@ -5,6 +5,7 @@ gateway are their pricing pages'. The EBS prices are from memory and marked so. 
 """
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -25,16 +26,16 @@ _GP3_MIB_MONTH_USD = 0.04  # above 125 MiB/s
 
 @dataclass(frozen=True)
 class Part:
-    """One line of the bill."""
+    """One line of the bill; ``usd_per_hour`` is None where the instance table has no price."""
 
     name: str
     quantity: int
-    usd_per_hour: float
+    usd_per_hour: float | None
 
     @property
-    def total(self) -> float:
+    def total(self) -> float | None:
         """US dollars per hour of all of them."""
-        return self.quantity * self.usd_per_hour
+        return None if self.usd_per_hour is None else self.quantity * self.usd_per_hour
 
 
 def hourly(settings: Settings) -> list[Part]:
@@ -46,6 +47,12 @@ def hourly(settings: Settings) -> list[Part]:
         Part("EKS control plane", 1, CONTROL_PLANE_USD),
         Part("NAT gateway", settings.network.nat_gateways, NAT_GATEWAY_USD),
     ]
+
+
+def known_total(parts: Sequence[Part]) -> tuple[float, list[str]]:
+    """US dollars per hour of the parts whose price is known, and the names of the others."""
+    known = [part.total for part in parts if part.total is not None]
+    return sum(known), [part.name for part in parts if part.total is None]
 
 
 def disks(settings: Settings) -> float:
@@ -66,17 +73,25 @@ def main(environment: str) -> None:
     except SettingsError as error:
         sys.exit(f"\n{error}\n")
     parts = hourly(settings)
+    total, unknown = known_total(parts)
     table = Table(title=f"{settings.cluster_name}: US dollars per hour", show_footer=True)
     table.add_column("part", footer="sum")
     table.add_column("count", justify="right")
     table.add_column("each", justify="right")
-    table.add_column("per hour", justify="right", footer=f"{sum(part.total for part in parts):.4f}")
+    table.add_column("per hour", justify="right", footer=f"{'more than ' if unknown else ''}{total:.4f}")
     for part in parts:
-        table.add_row(part.name, str(part.quantity), f"{part.usd_per_hour:.4f}", f"{part.total:.4f}")
+        table.add_row(part.name, str(part.quantity), _dollars(part.usd_per_hour), _dollars(part.total))
     console = Console()
     console.print(table)
     console.print(f"The nodes' disks add about {disks(settings):.2f} (gp3 list prices, not read at a source).")
-    console.print(f"EC2 prices of {settings.gpu_nodes.instance.price_date}; traffic, logs, S3 and tax are not in it.")
+    prices = settings.gpu_nodes.instance
+    console.print(f"EC2 prices of {prices.price_region}, {prices.price_date}; traffic, logs, S3 and tax are not in it.")
+    if unknown:
+        console.print(f"No On-Demand price is known of {', '.join(unknown)}: look it up before you deploy.")
+
+
+def _dollars(amount: float | None) -> str:
+    return "unknown" if amount is None else f"{amount:.4f}"
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from k8s.pods import GPU_NODE, GPU_TOLERATION
 
 
 class NvidiaDevicePlugin(Construct):
-    """Makes ``nvidia.com/gpu`` allocatable on nodes labelled ``nvidia.com/gpu.present``."""
+    """Makes ``nvidia.com/gpu`` allocatable on the GPU nodes, which carry the label ``nvidia.com/gpu.present``."""
 
     def __init__(self, scope: Construct, id: str, *, cluster: eks.ICluster, version: str) -> None:
         super().__init__(scope, id)
@@ -21,7 +21,8 @@ class NvidiaDevicePlugin(Construct):
             chart="nvidia-device-plugin",
             version=version,
             namespace="kube-system",
-            values={"tolerations": [GPU_TOLERATION]},
+            # The chart's own affinity, to the label, stays beside the selector.
+            values={"nodeSelector": GPU_NODE, "tolerations": [GPU_TOLERATION]},
         )
 
 

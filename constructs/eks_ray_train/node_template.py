@@ -1,6 +1,7 @@
-"""The root volume and metadata options that every node has."""
+"""What the launch templates and node groups of all nodes have in common."""
 
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_eks_v2 as eks
 
 from eks_ray_train.node_disks import GP3_IOPS, GP3_THROUGHPUT_MIB
 
@@ -35,3 +36,14 @@ def tag_specifications(name: str) -> list[ec2.CfnLaunchTemplate.TagSpecification
         )
         for resource_type in ("instance", "volume", "network-interface")
     ]
+
+
+def node_repair(count: int) -> eks.CfnNodegroup.NodeRepairConfigProperty:
+    """Replaces broken nodes of ``count`` one at a time, and none while more than half of several are broken.
+
+    By counts, for EKS's own limit, a fifth, holds from six nodes on. Where most nodes are ill at once, the cause is no
+    machine, and new ones would fall ill too.
+    """
+    return eks.CfnNodegroup.NodeRepairConfigProperty(
+        enabled=True, max_parallel_nodes_repaired_count=1, max_unhealthy_node_threshold_count=max(1, count // 2)
+    )

@@ -9,7 +9,7 @@ from constructs import Construct, IDependable
 
 from eks_ray_train.instance_types import InstanceType
 from eks_ray_train.node_role import NodeRole
-from eks_ray_train.node_template import metadata_options, root_volume, tag_specifications
+from eks_ray_train.node_template import metadata_options, node_repair, root_volume, tag_specifications
 from k8s.pods import SYSTEM_NODE
 
 
@@ -27,6 +27,7 @@ class SystemNodes(Construct):
         count: int,
         kubernetes_version: str,
         disk_gib: int,
+        ami_release: str | None,
         after: Sequence[IDependable],
     ) -> None:
         super().__init__(scope, id)
@@ -49,10 +50,12 @@ class SystemNodes(Construct):
             # The NVIDIA AMI makes its runtime the default and fails GPU images on a node without a driver.
             ami_type="AL2023_x86_64_STANDARD",
             instance_types=[instance_type.name],
+            release_version=ami_release,
             labels=SYSTEM_NODE,
             scaling_config=eks.CfnNodegroup.ScalingConfigProperty(min_size=count, desired_size=count, max_size=count),
             update_config=eks.CfnNodegroup.UpdateConfigProperty(max_unavailable=1),
             force_update_enabled=False,
+            node_repair_config=node_repair(count),
             launch_template=eks.CfnNodegroup.LaunchTemplateSpecificationProperty(
                 id=launch_template.ref, version=launch_template.attr_latest_version_number
             ),

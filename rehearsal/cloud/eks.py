@@ -5,17 +5,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rehearsal.cloud.errors import RefusedError
+from rehearsal.cloud.reservations import Instance
+from rehearsal.cloud.scaling import ScalingGroup
 
 
 @dataclass(kw_only=True)
 class NodeGroup:
-    """A managed node group; ``nodes`` are the names of its Node objects, with the zone of each."""
+    """A managed node group; ``nodes`` are its instances by the names of their Node objects.
+
+    ``description`` is as DescribeNodegroup returns it, ``scaling`` the Auto Scaling group that launches its instances.
+    """
 
     description: dict[str, Any]
     instance_type: str
     security_groups: tuple[str, ...]
     placement_group: str | None
-    nodes: dict[str, str] = field(default_factory=dict)
+    scaling: ScalingGroup
+    nodes: dict[str, Instance] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from rehearsal.cloud.account import Account
-from rehearsal.cloud.capacity import OPEN
+from rehearsal.cloud.reservations import OPEN
 
 
 def inventory(account: Account) -> dict[str, list[str]]:
@@ -38,7 +38,11 @@ def _network(account: Account) -> dict[str, list[str]]:
     templates = ec2.describe_launch_templates()["LaunchTemplates"]
     found["launch template"] = [item["LaunchTemplateId"] for item in templates]
     found["placement group"] = list(account.placement_groups)
-    found["capacity reservation"] = [item.id for item in account.capacity.describe() if item.state in OPEN]
+    found["resource group"] = [
+        item["GroupName"] for item in account.client("resource-groups").list_groups()["GroupIdentifiers"]
+    ]
+    found["instance"] = list(account.capacity.instances)
+    found["capacity reservation"] = [item.id for item in account.capacity.reservations() if item.state in OPEN]
     return found
 
 

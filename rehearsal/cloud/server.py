@@ -11,6 +11,7 @@ from werkzeug.serving import BaseWSGIServer, make_server
 
 from rehearsal.cloud.account import Account
 from rehearsal.cloud.calls.cloudformation import CloudFormationCalls
+from rehearsal.cloud.chart_sources import Charts
 from rehearsal.cloud.cloudformation.backend import CloudFormation
 from rehearsal.cloud.events import EventLog
 from rehearsal.cloud.front import Front
@@ -38,14 +39,17 @@ class Cloud:
         self._listening = socket.create_server((HOST, port))
         # Without it moto knows none of AWS's own policies, and a role could not have one.
         os.environ["MOTO_IAM_LOAD_MANAGED_POLICIES"] = "true"
+        # They take most of a second in each region that is asked for the first time, and node groups name none.
+        os.environ["MOTO_EC2_LOAD_DEFAULT_AMIS"] = "false"
         # moto reads bucket names out of the path only where the host is called localhost.
         self.endpoint = f"http://localhost:{self._listening.getsockname()[1]}"
+        events = EventLog(log)
         self.account = Account(
             endpoint=self.endpoint,
             kubernetes=Kubernetes(kubernetes.rstrip("/")),
             tools=tools,
-            charts=charts,
-            events=EventLog(log),
+            charts=Charts(charts, note=lambda reason: events.write(action="NOTE", reason=reason)),
+            events=events,
         )
         self.cloudformation = CloudFormation(self.account)
         moto = DomainDispatcherApplication(create_backend_app)

@@ -44,7 +44,7 @@ def ray_job(*, results: str = "s3://bucket/runs", mount_path: str = MOUNT_PATH, 
         "kind": "RayJob",
         "metadata": {"name": RUN_NAME},
         "spec": {
-            "entrypoint": f"python -m training.train --run-name {RUN_NAME} --model Qwen/Qwen2.5-1.5B "
+            "entrypoint": f"python -m training.supervise --run-name {RUN_NAME} --model Qwen/Qwen2.5-1.5B "
             f"--revision {REVISION} --data stdlib --steps 200 --sequence-length 1024 --micro-batch 1 "
             f"--learning-rate 2e-05 --seed 0{more} --results {results}",
             "clusterSelector": {"ray.io/cluster": CLUSTER_NAME},

@@ -15,8 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import boto3
+
 from rehearsal.account import ACCOUNT_ID, Account, get_json, start_account
 from rehearsal.cdk import Cdk
+from rehearsal.cloud.chart_sources import STAND_INS
 from rehearsal.cluster import nodes, releases, report_end, wait_for_job
 from rehearsal.deployment import BOOTSTRAP_SECONDS, DEPLOY_SECONDS
 from rehearsal.processes import PR_SET_CHILD_SUBREAPER, OwnProcesses, process_table, tail
@@ -61,6 +64,16 @@ class Copy:
         assert text.count(before) == 1, f"{before!r} is {text.count(before)} times in dev.toml"
         path.write_text(text.replace(before, after))
 
+    @contextmanager
+    def settings_kept(self) -> Iterator[None]:
+        """Take back, at the end, every edit that is made inside."""
+        path = self._folder / "environments/dev.toml"
+        text = path.read_text()
+        try:
+            yield
+        finally:
+            path.write_text(text)
+
     def bootstrap(self) -> None:
         """Run `cdk bootstrap`."""
         self._cdk.run("bootstrap", f"aws://{ACCOUNT_ID}/{REGION}", seconds=BOOTSTRAP_SECONDS)
@@ -68,7 +81,20 @@ class Copy:
     def deploy(self) -> list[Event]:
         """Run `cdk deploy --all` and return what happened."""
         before = len(self.account.events())
-        self._cdk.run("deploy", "--all", "--concurrency", "3", "--require-approval", "never", seconds=DEPLOY_SECONDS)
+        self._cdk.run("deploy", "--all", "--concurrency", "3", seconds=DEPLOY_SECONDS)
+        return self.account.events()[before:]
+
+    def deploy_only(self, *stacks: str) -> list[Event]:
+        """Run `cdk deploy` of some stacks, and of none that they need, and return what happened."""
+        before = len(self.account.events())
+        options = ("--exclusively", "--concurrency", "3")
+        self._cdk.run("deploy", *stacks, *options, seconds=DEPLOY_SECONDS)
+        return self.account.events()[before:]
+
+    def destroy_only(self, stack: str) -> list[Event]:
+        """Run `cdk destroy` of one stack and return what happened."""
+        before = len(self.account.events())
+        self._cdk.run("destroy", stack, "--exclusively", "--force", seconds=DEPLOY_SECONDS)
         return self.account.events()[before:]
 
     def finish_job(self) -> None:
@@ -131,15 +157,34 @@ class Copy:
         """The Helm releases."""
         return releases(self.account)
 
-    def limit_capacity(self, zone: str, instance_type: str, count: int) -> None:
-        """Leave a zone `count` instances."""
+    def limit_capacity(self, zone: str, instance_type: str, count: int | None) -> None:
+        """Leave a zone `count` instances; None takes the limit away."""
+        self.tell("capacity", zone=zone, instance_type=instance_type, count=count)
+
+    def tell(self, what: str, **fields: Any) -> Any:
+        """Ask something of the emulation itself, and return its answer."""
         request = urllib.request.Request(
-            f"{self.account.aws}/rehearsal/capacity",
-            data=json.dumps({"zone": zone, "instance_type": instance_type, "count": count}).encode(),
-            method="POST",
+            f"{self.account.aws}/rehearsal/{what}", data=json.dumps(fields).encode(), method="POST"
         )
-        with urllib.request.urlopen(request, timeout=30):
-            pass
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.loads(answer.read())
+
+    def client(self, service: str) -> Any:
+        """Return a boto3 client of the account."""
+        keys = self.account.variables
+        return boto3.client(
+            service,
+            endpoint_url=self.account.aws,
+            region_name=self.account.region,
+            aws_access_key_id=keys["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=keys["AWS_SECRET_ACCESS_KEY"],
+        )
+
+    def output(self, stack: str, key: str) -> str:
+        """Return an output of a deployed stack."""
+        outputs = self.client("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]["Outputs"]
+        (value,) = [output["OutputValue"] for output in outputs if output["OutputKey"] == key]
+        return str(value)
 
 
 @dataclass(frozen=True)
@@ -163,7 +208,7 @@ def bootstrapped_copy(folder: Path) -> Iterator[Copy]:
     logs.mkdir()
     app.mkdir()
     with OwnProcesses() as processes:
-        account = start_account(processes, logs, ROOT / ".rehearsal/tools", REGION, None, None)
+        account = start_account(processes, logs, ROOT / ".rehearsal/tools", REGION, STAND_INS, None)
         copy = Copy(app, account, processes, logs)
         copy.bootstrap()
         yield copy

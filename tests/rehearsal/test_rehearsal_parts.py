@@ -1,5 +1,6 @@
 """The submission, the stand-in model, results, drawings, phases and processes."""
 
+import dataclasses
 import io
 import json
 import os
@@ -22,21 +23,22 @@ from rehearsal.phases import Phase, Phases, timeline
 from rehearsal.plot import bars, save_png
 from rehearsal.processes import Interrupted, OwnProcesses, interruptible, process_table, tail
 from rehearsal.ray_processes import PORTS, LocalRay, check_socket_paths, free_ports, ray_variables, wants_token
-from rehearsal.report import loss_rows, show_changes
-from rehearsal.results import MINIMUM_LOSS_FALL, Results, check_results, read_results
+from rehearsal.report import loss_rows, show_changes, transport_line
+from rehearsal.results import MINIMUM_LOSS_FALL, Results, check_results, check_saved, read_results
+from rehearsal.shape import Shape
 from rehearsal.stand_in_model import write_stand_in_model
-from rehearsal.submission import Local, existing_path, flags, submission
+from rehearsal.submission import Local, existing_path, flags, shard_size, submission
 from tests.rehearsal.assemblies import REVISION, ray_cluster, ray_job
 from training.arguments import parse
 
-LOCAL = Local(model="/m/config.json", data="stdlib", steps=5, workers=8, results=Path("/r"))
+LOCAL = Local(model="/m/config.json", data="stdlib", steps=5, workers=8, shard_size=4, results=Path("/r"))
 
 
 def test_overrides_win_and_the_rest_is_the_jobs_own() -> None:
     todo = submission(ray_job(), Path("/w"), LOCAL, "127.0.0.1:1")
     own = ray_job()["spec"]["entrypoint"].replace(f" --revision {REVISION}", "")
     assert todo.entrypoint.startswith(f"{own} --model /m/config.json ")
-    # Through a shell, as Ray runs it; words[0:3] is `python -m training.train`.
+    # Through a shell, as Ray runs it; words[0:3] is `python -m training.supervise`.
     parsed = parse(shlex.split(todo.entrypoint)[3:])
     assert (parsed.model, parsed.steps, parsed.workers, parsed.results) == ("/m/config.json", 5, 8, "/r")
     assert (parsed.run_name, parsed.seed) == (todo.run_name, 0)
@@ -69,7 +71,7 @@ def test_every_change_is_shown_with_what_it_was_and_why() -> None:
 
 def test_a_job_without_a_run_name_is_refused() -> None:
     job = ray_job()
-    job["spec"]["entrypoint"] = "python -m training.train --model m"
+    job["spec"]["entrypoint"] = "python -m training.supervise --model m"
     with pytest.raises(RehearsalError, match=r"spec\.entrypoint"):
         submission(job, Path("/w"), LOCAL, "a:1")
 
@@ -101,26 +103,64 @@ def test_the_stand_in_model_loads_and_its_tokenizer_loses_nothing(tmp_path: Path
 
 
 def _results(**changes: Any) -> Results:
-    result = {"first_loss": 5.0, "last_loss": 3.0, "world_size": 8, "parameters": 1, "tokens_per_second": 2.0}
+    result = {"first_loss": 5.0, "last_loss": 3.0, "world_size": 8, "mesh": "hsdp 2 x 4", "parameters": 1}
+    result |= {"tokens_per_second": 2.0, "transport": {"verdict": "SOCKET", "bytes": {"steps": 0, "why": "none"}}}
     return Results(result | changes, [{"step": 1, "loss": 5.0}, {"step": 2, "loss": 3.0}])
 
 
 def test_results_are_good_when_the_loss_fell_and_nobody_was_left_out() -> None:
-    check_results(_results(), 8)
-    check_results(_results(last_loss=5.0 * (1 - MINIMUM_LOSS_FALL)), 8)
+    check_results(_results(), Shape(2, 4), 4)
+    check_results(_results(last_loss=5.0 * (1 - MINIMUM_LOSS_FALL)), Shape(2, 4), 4)
+    check_results(_results(world_size=4, mesh="full over 4"), Shape(1, 4), 4)
+    check_results(_results(mesh="full over 8"), Shape(2, 4), None)
+
+
+@pytest.mark.parametrize(
+    ("mesh", "shape", "size"),
+    [
+        ("", Shape(2, 4), 4),
+        (" --mesh auto", Shape(1, 4), 4),
+        (" --mesh auto", Shape(2, 1), 2),  # a node's one GPU shards nothing
+        (" --mesh hsdp", Shape(2, 1), 1),
+        (" --mesh full", Shape(2, 4), None),
+    ],
+)
+def test_pods_are_to_the_job_what_nodes_are(mesh: str, shape: Shape, size: int | None) -> None:
+    job = ray_job(more=mesh)
+    assert shard_size(job["spec"]["entrypoint"], shape) == size
+    todo = submission(job, Path("/w"), dataclasses.replace(LOCAL, shard_size=size), "a:1")
+    assert parse(shlex.split(todo.entrypoint)[3:]).shard_size == size
+
+
+def test_sockets_are_required_where_the_job_requires_efa() -> None:
+    todo = submission(ray_job(more=" --require-transport efa"), Path("/w"), LOCAL, "a:1")
+    assert parse(shlex.split(todo.entrypoint)[3:]).require_transport == "socket"
+    (change,) = [change for change in todo.changes if change.what == "--require-transport"]
+    assert (change.was, change.now, change.why) == ("efa", "socket", "gloo over loopback is not EFA")
+
+
+def test_the_transport_is_one_line() -> None:
+    sent = {"steps": 3, "node": "a", "predicted_bytes_per_step": 7.4e6}
+    assert transport_line({"verdict": "SOCKET", "bytes": sent | {"why": "lo"}}) == (
+        "SOCKET proven; a step needs 7.4 MB to leave each pod; not measured: lo"
+    )
+    assert transport_line({"verdict": "EFA", "bytes": sent | {"measured_bytes_per_step": 7.6e6}}) == (
+        "EFA proven; a step needs 7.4 MB to leave each pod; 7.6 MB did"
+    )
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"world_size": 4}, "world size in result.json: 4"),
+        ({"mesh": "full over 8"}, "mesh in result.json: full over 8"),
         ({"last_loss": 4.9}, "last loss: 4.9000, and the first was 5.0000"),
         ({"last_loss": float("nan")}, "last loss: nan"),
     ],
 )
 def test_results_that_show_nothing_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(RehearsalError, match=message):
-        check_results(_results(**changes), 8)
+        check_results(_results(**changes), Shape(2, 4), 4)
 
 
 def test_missing_or_incomplete_results_are_named(tmp_path: Path) -> None:
@@ -132,6 +172,21 @@ def test_missing_or_incomplete_results_are_named(tmp_path: Path) -> None:
         read_results(tmp_path)
     (tmp_path / "result.json").write_text(json.dumps(_results().result))
     assert read_results(tmp_path).losses == [5.0]
+
+
+def test_a_run_without_checkpoint_or_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RehearsalError, match="checkpoints in "):
+        check_saved(tmp_path)
+    (tmp_path / "checkpoints" / "step-00000020").mkdir(parents=True)
+    with pytest.raises(RehearsalError, match="none that is whole"):
+        check_saved(tmp_path)
+    (tmp_path / "checkpoints" / "step-00000020" / "complete.json").write_text("{}")
+    with pytest.raises(RehearsalError, match="a model that from_pretrained loads"):
+        check_saved(tmp_path)
+    AutoModelForCausalLM.from_config(
+        AutoConfig.from_pretrained(write_stand_in_model(tmp_path / "config"))
+    ).save_pretrained(tmp_path / "model")
+    check_saved(tmp_path)
 
 
 def test_the_plot_falls_with_the_loss() -> None:

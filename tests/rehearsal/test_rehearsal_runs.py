@@ -79,7 +79,7 @@ def test_a_run_over_its_deadline_ends_itself(tmp_path: Path) -> None:
 )
 def test_a_signal_ends_it_and_nothing_stays(tmp_path: Path, signal_at: str, number: signal.Signals, code: int) -> None:
     assembly = write_training_assembly(
-        tmp_path / "assembly", {"__init__.py": "", "train.py": SLEEP}, replicas=1, gpus="1"
+        tmp_path / "assembly", {"__init__.py": "", "supervise.py": SLEEP}, replicas=1, gpus="1"
     )
     outcome = rehearse("--assembly", str(assembly), output=tmp_path / "out", signal_at=signal_at, number=number)
     assert outcome.code == code, outcome.output

@@ -2,7 +2,14 @@
 
 import json
 import time
+import urllib.error
+import urllib.request
+from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
+
+import boto3
+from botocore.config import Config
 
 from rehearsal.cloud import Cloud
 
@@ -13,6 +20,15 @@ ROLE_TRUST = {
 Resources = dict[str, Any]
 Properties = dict[str, Any]
 SMALL = {"DesiredSize": 1, "MaxSize": 1, "MinSize": 1}
+GPU = "g6.12xlarge"
+_SESSION = boto3.session.Session()
+POOL: list[dict[str, Any]] = [
+    {"Type": "AWS::EC2::CapacityReservationPool"},
+    {
+        "Type": "AWS::ResourceGroups::Generic",
+        "Parameters": [{"Name": "allowed-resource-types", "Values": ["AWS::EC2::CapacityReservation"]}],
+    },
+]
 
 
 class Stacks:
@@ -113,3 +129,62 @@ def group_properties(network: dict[str, str], cluster: dict[str, str], **changes
         "Taints": [{"Effect": "NO_SCHEDULE", "Key": "nvidia.com/gpu", "Value": "present"}],
     }
     return {key: value for key, value in {**wanted, **changes}.items() if value is not None}
+
+
+def caller(cloud: Cloud, service: str, region: str = "us-east-2", attempts: int = 1) -> Any:
+    """Return a client as a user of the account has it: its calls are counted, delayed and refused."""
+    return _client(cloud.endpoint, service, region, attempts)
+
+
+@cache
+def _client(endpoint: str, service: str, region: str, attempts: int) -> Any:
+    return _SESSION.client(
+        service,
+        region_name=region,
+        endpoint_url=endpoint,
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+        config=Config(proxies={}, retries={"total_max_attempts": attempts}, max_pool_connections=64),
+    )
+
+
+def control(cloud: Cloud, method: str, path: str, **fields: Any) -> Any:
+    """Ask something of the emulation itself; raises AssertionError with its words when it refuses."""
+    request = urllib.request.Request(
+        f"{cloud.endpoint}/rehearsal/{path}", json.dumps(fields).encode() if fields else None, method=method
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.loads(answer.read())
+    except urllib.error.HTTPError as error:
+        raise AssertionError(json.loads(error.read())["message"]) from error
+
+
+def reservation_request(zone: str, token: str, count: int = 2, **changes: Any) -> dict[str, Any]:
+    """Return what a targeted reservation that ends in an hour is asked for with."""
+    return {
+        "ClientToken": token,
+        "InstanceType": GPU,
+        "InstanceCount": count,
+        "InstancePlatform": "Linux/UNIX",
+        "AvailabilityZone": zone,
+        "InstanceMatchCriteria": "targeted",
+        "EndDateType": "limited",
+        "EndDate": datetime.now(UTC).replace(microsecond=0) + timedelta(hours=1),
+        "TagSpecifications": [{"ResourceType": "capacity-reservation", "Tags": [{"Key": "k", "Value": token}]}],
+        **changes,
+    }
+
+
+def node_group(group: Properties, data: Properties) -> Resources:
+    """Return a node group with a launch template."""
+    launch = {"Id": {"Ref": "Template"}, "Version": {"Fn::GetAtt": ["Template", "LatestVersionNumber"]}}
+    return {
+        "Template": {"Type": "AWS::EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": data}},
+        "Nodes": {"Type": "AWS::EKS::Nodegroup", "Properties": {**group, "LaunchTemplate": launch}},
+    }
+
+
+def target(**aim: str) -> Properties:
+    """Return launch template data that aims at a reservation or at a group."""
+    return {"CapacityReservationSpecification": {"CapacityReservationTarget": aim}}

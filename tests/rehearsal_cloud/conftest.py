@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 
 from rehearsal.cloud import Cloud
+from rehearsal.cloud.capacity import Capacity
+from rehearsal.cloud.chart_sources import STAND_INS
+from tests.rehearsal_cloud.chart_repository import Quiet, chart_repository, served
 from tests.rehearsal_cloud.cloud_stacks import ROLE_TRUST, Stacks, cluster_properties
+from tests.rehearsal_kubernetes.clients import unpack_tools
 
 NODES: dict[str, dict[str, Any]] = {}
 
@@ -44,7 +48,7 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
     folder: Path = tmp_path_factory.mktemp("cloud")
     try:
         url = f"http://127.0.0.1:{server.server_address[1]}"
-        with Cloud(kubernetes=url, tools=folder / "tools", log=folder / "events.jsonl") as made:
+        with Cloud(kubernetes=url, tools=folder / "tools", charts=STAND_INS, log=folder / "events.jsonl") as made:
             yield made
     finally:
         server.shutdown()
@@ -55,6 +59,17 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
 @pytest.fixture(scope="session")
 def stacks(cloud: Cloud) -> Stacks:
     return Stacks(cloud)
+
+
+@pytest.fixture
+def room(cloud: Cloud) -> Iterator[Cloud]:
+    """The account, whose capacity, quotas, clock and traffic a test may change: all of it is as before afterwards."""
+    yield cloud
+    capacity = cloud.account.capacity
+    assert not capacity.instances, "a test left instances"
+    cloud.account.capacity = Capacity()
+    cloud.account.groups.polls, cloud.account.groups.seconds = 2, 30.0
+    cloud.account.traffic.reset()
 
 
 @pytest.fixture(scope="session")
@@ -127,3 +142,23 @@ def cluster(stacks: Stacks, network: dict[str, str]) -> dict[str, str]:
     }
     made = stacks.create("cluster", resources, outputs)
     return {output["OutputKey"]: output["OutputValue"] for output in made["Outputs"]}
+
+
+@pytest.fixture(scope="session")
+def helm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The layer's own helm."""
+    return unpack_tools(tmp_path_factory.mktemp("tools")) / "helm"
+
+
+@pytest.fixture(scope="session")
+def repository(helm: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a chart repository."""
+    with chart_repository(helm, tmp_path_factory.mktemp("charts")) as url:
+        yield url
+
+
+@pytest.fixture
+def closed() -> str:
+    """The address of a port that nobody listens on."""
+    with served(Quiet) as url:
+        return url

@@ -6,15 +6,14 @@ from typing import Any
 import pytest
 
 from rehearsal.cloud.inventory import inventory
-from tests.rehearsal_cloud.cloud_stacks import SMALL, Properties, Stacks, cluster_properties, group_properties
-
-
-def with_template(group: Properties, data: Properties) -> dict[str, Any]:
-    launch = {"Id": {"Ref": "Template"}, "Version": {"Fn::GetAtt": ["Template", "LatestVersionNumber"]}}
-    return {
-        "Template": {"Type": "AWS::EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": data}},
-        "Nodes": {"Type": "AWS::EKS::Nodegroup", "Properties": {**group, "LaunchTemplate": launch}},
-    }
+from tests.rehearsal_cloud.cloud_stacks import (
+    SMALL,
+    Properties,
+    Stacks,
+    cluster_properties,
+    group_properties,
+    node_group,
+)
 
 
 def efa(*groups: str) -> Properties:
@@ -81,7 +80,7 @@ def test_a_launch_template_is_refused(
     text = json.dumps(data).replace("CLUSTER", cluster["Group"]).replace("OWN", network["EfaGroup"])
     group = group_properties(network, cluster, Subnets=[network[name] for name in subnets])
     name = f"template-{abs(hash((text, subnets)))}"
-    stacks.create_badly(name, with_template(group, json.loads(text)))
+    stacks.create_badly(name, node_group(group, json.loads(text)))
     assert reason in stacks.reason(name, "Nodes")
 
 
@@ -90,7 +89,7 @@ def test_a_node_group_makes_nodes_and_takes_them_along(
 ) -> None:
     group = group_properties(network, cluster, ScalingConfig={"DesiredSize": 2, "MaxSize": 2, "MinSize": 2})
     data = {"NetworkInterfaces": [efa(cluster["Group"], network["EfaGroup"])]}
-    stacks.create("nodes", with_template(group, data))
+    stacks.create("nodes", node_group(group, data))
     assert len(nodes) == 2
     node = next(iter(nodes.values()))
     labels = node["metadata"]["labels"]

@@ -136,6 +136,12 @@ def test_a_failed_update_is_undone_with_a_second_update(stacks: Stacks) -> None:
     assert seen(stacks, "second-") == ["Create None", "Update id-one", "Update id-one"]
 
 
+def test_a_change_of_tags_alone_reaches_the_function(stacks: Stacks) -> None:
+    stacks.create("hears", with_function(stacks, REPLACING, Value="same", Tags={"k": "one"}))
+    stacks.update("hears", with_function(stacks, REPLACING, Value="same", Tags={"k": "two"}))
+    assert seen(stacks, "hears-") == ["Create None", "Update id-same"]
+
+
 def test_a_failed_delete_keeps_the_stack(stacks: Stacks) -> None:
     code = "def handler(event, context):\n    if event['RequestType'] == 'Delete': raise RuntimeError('stuck')\n"
     stacks.create("stuck", with_function(stacks, code))

@@ -22,7 +22,8 @@ from tests.synthesis import REPOSITORY, manifests, templates
 
 Object = dict[str, Any]
 
-STAND_IN_CRDS = REPOSITORY / "rehearsal" / "cloud" / "charts" / "kuberay-operator" / "crds"
+STAND_INS = REPOSITORY / "rehearsal" / "cloud" / "charts"
+STAND_IN_CRDS = STAND_INS / "kuberay-operator" / "crds"
 
 
 def unpack_tools(folder: Path) -> Path:
@@ -47,6 +48,11 @@ def unpack_tools(folder: Path) -> Path:
 def crds_folder() -> Path:
     """Return the folder of KubeRay's CRDs that `KUBERAY_CRDS` names, else of the stand-ins."""
     return Path(os.environ.get("KUBERAY_CRDS", STAND_IN_CRDS))
+
+
+def charts_folder() -> Path:
+    """Return the folder of Helm charts that `HELM_CHARTS` names, else of the stand-ins."""
+    return Path(os.environ.get("HELM_CHARTS", STAND_INS))
 
 
 def deployed_objects(environment: str = "dev") -> list[Object]:

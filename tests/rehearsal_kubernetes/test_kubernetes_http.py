@@ -88,6 +88,16 @@ def test_unknown_paths_versions_and_bodies_are_refused(client: Client) -> None:
     assert client.request("PATCH", f"{CONFIG_MAPS}/x", {}, "text/plain")[0] == 415
 
 
+@pytest.mark.parametrize("body", ['{"data": {"a": "1"}}', "data:\n  a: '1'\n"])
+def test_what_is_applied_may_be_json_or_yaml(client: Client, body: str) -> None:
+    target = f"{client.url}{CONFIG_MAPS}/applied?fieldManager=test"
+    headers = {"Content-Type": "application/apply-patch+yaml"}
+    request = urllib.request.Request(target, body.encode(), headers, method="PATCH")
+    with urllib.request.urlopen(request, timeout=5) as answer:
+        assert answer.status == 201
+    assert client.request("GET", f"{CONFIG_MAPS}/applied")[1]["data"] == {"a": "1"}
+
+
 def test_a_stopped_server_leaves_no_thread_no_port_and_no_waiting_client() -> None:
     before = threading.active_count()
     server = ApiServer().start()

@@ -147,7 +147,7 @@ def test_crds_can_be_applied_and_deleted(client: Client) -> None:
     client.kubectl("delete", "-f", str(folder))
     # kubectl remembers the kind for a while; the server does not.
     assert "the server could not find the requested resource" in client.refusal("get", "rayclusters")
-    assert "the server doesn't have a resource type" in client.refusal("get", "rayservices")
+    assert "the server doesn't have a resource type" in client.refusal("get", "rayengines")
 
 
 def test_kubectl_watches_see_later_changes(client: Client, server: ApiServer) -> None:

@@ -45,6 +45,11 @@ def spec(obj: Object) -> Any:
     return obj["spec"]
 
 
+def node_affinity(*expressions: Object) -> Object:
+    terms = [{"matchExpressions": [expression]} for expression in expressions]
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+
+
 def metadata(obj: Object) -> Any:
     return obj["metadata"]
 
@@ -96,6 +101,31 @@ NEW: dict[str, tuple[str, Change, str]] = {
         "Job",
         set_in(container, volumeMounts=[{"name": "code", "mountPath": "/code"}]),
         'spec.template.spec.containers[0].volumeMounts[0].name: Not found: "code"',
+    ),
+    "node affinity without a term": (
+        "Job",
+        lambda job: pod_spec(job).update(affinity=node_affinity()),
+        "nodeSelectorTerms: Required value: must have at least one node selector term",
+    ),
+    "node affinity to none of no values": (
+        "Job",
+        lambda job: pod_spec(job).update(affinity=node_affinity({"key": "a", "operator": "In", "values": []})),
+        "nodeSelectorTerms[0].matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or",
+    ),
+    "node affinity to several bounds": (
+        "Job",
+        lambda job: pod_spec(job).update(affinity=node_affinity({"key": "a", "operator": "Gt", "values": ["1", "2"]})),
+        "must be specified single value when `operator` is 'Lt' or 'Gt'",
+    ),
+    "node affinity to the values of a label that may have any": (
+        "Job",
+        lambda job: pod_spec(job).update(affinity=node_affinity({"key": "a", "operator": "Exists", "values": ["1"]})),
+        "Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+    ),
+    "node affinity with an unknown operator": (
+        "Job",
+        lambda job: pod_spec(job).update(affinity=node_affinity({"key": "a", "operator": "Is", "values": ["1"]})),
+        'matchExpressions[0].operator: Invalid value: "Is": not a valid selector operator',
     ),
     "annotations": (
         "ConfigMap",

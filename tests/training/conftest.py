@@ -1,17 +1,16 @@
 import dataclasses
-import json
-import os
-import subprocess
-import sys
+import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+import boto3
 import pytest
+import ray
 import torch
 import torch.distributed as dist
+from moto.server import ThreadedMotoServer
 
-from tests.training.helpers import CONFIGS, ROOT, Gang, MakeArguments, save_tokenizer
+from tests.training.helpers import CONFIGS, MakeArguments, save_tokenizer
 from training.arguments import Arguments
 
 
@@ -25,21 +24,26 @@ def models_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture
-def arguments(models_folder: Path, tmp_path: Path) -> MakeArguments:
-    """Make valid arguments, with some replaced."""
-    defaults = Arguments(
+def defaults(models_folder: Path, results: str) -> Arguments:
+    return Arguments(
         run_name="run",
         model=str(models_folder / "qwen2-tied" / "config.json"),
         data="synthetic",
-        results=str(tmp_path / "results"),
+        results=results,
         steps=3,
         sequence_length=32,
         micro_batch=1,
         learning_rate=1e-3,
         compute_dtype="float32",
+        save_model=False,
     )
-    return lambda **changes: dataclasses.replace(defaults, **changes)
+
+
+@pytest.fixture
+def arguments(models_folder: Path, tmp_path: Path) -> MakeArguments:
+    """Make valid arguments, with some replaced."""
+    valid = defaults(models_folder, str(tmp_path / "results"))
+    return lambda **changes: dataclasses.replace(valid, **changes)
 
 
 @pytest.fixture
@@ -52,17 +56,33 @@ def process_group(tmp_path: Path) -> Iterator[None]:
     dist.destroy_process_group()
 
 
-@pytest.fixture
-def gang(tmp_path: Path) -> Gang:
-    """Run each of some arguments through training.loop.train in `world_size` processes; return each rank's value."""
+@pytest.fixture(scope="session")
+def s3() -> Iterator[str]:
+    """The URI of an empty bucket of an emulated S3, which child processes find by their environment."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # a line per request otherwise
+    server.start()
+    host, port = server.get_host_and_port()
+    variables = {
+        "AWS_ENDPOINT_URL_S3": f"http://{host}:{port}",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "us-east-2",
+        "AWS_DEFAULT_REGION": "us-east-2",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        boto3.client("s3", endpoint_url=variables["AWS_ENDPOINT_URL_S3"]).create_bucket(
+            Bucket="results", CreateBucketConfiguration={"LocationConstraint": "us-east-2"}
+        )
+        yield "s3://results/runs"
+    server.stop()
 
-    def run(world_size: int, runs: list[Arguments]) -> list[list[dict[str, Any]]]:
-        tasks = tmp_path / "tasks.json"
-        tasks.write_text(json.dumps([dataclasses.asdict(args) for args in runs]))
-        command = [sys.executable, str(Path(__file__).with_name("gang.py")), str(world_size), str(tasks)]
-        environment = os.environ | {"PYTHONPATH": str(ROOT)}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100, check=False)
-        assert done.returncode == 0, done.stderr[-3000:]
-        return [json.loads(line)["ranks"] for line in done.stdout.splitlines() if line.startswith('{"ranks"')]
 
-    return run
+@pytest.fixture(scope="session")
+def two_cpus(s3: str) -> Iterator[str]:
+    """The address of a real Ray of two CPUs, whose processes can reach `s3`."""
+    ray.init(address="local", num_cpus=2, include_dashboard=False)
+    yield ray.get_runtime_context().gcs_address
+    ray.shutdown()

@@ -1,20 +1,35 @@
 """Which tokens are trained on, and by whom."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import fs
 
 from tests.training.helpers import VOCABULARY, MakeArguments
-from training import data
-from training.data import PIECE, Samples, make_tokens, read_pieces, text_files, tokenise
+from training import corpus
+from training.arguments import Arguments
+from training.checks import check_inputs
+from training.corpus import PIECE, Corpus, SourceFile, open_corpus
+from training.data import Samples
+from training.errors import InputError
+from training.loss import IGNORED
 from training.model import read_config, read_tokenizer
+from training.tokens import TokenFile, check_beginning, fetch, prepare, synthetic, tokens_folder
 
 END_OF_TEXT = 256
+
+
+def numbered(count: int) -> npt.NDArray[np.int32]:
+    return np.arange(count, dtype=np.int32)
 
 
 @given(
@@ -27,23 +42,32 @@ END_OF_TEXT = 256
 def test_the_global_batch_does_not_depend_on_the_number_of_processes(
     count: int, length: int, seed: int, world_size: int, step: int
 ) -> None:
-    tokens = torch.arange(count * length + 1, dtype=torch.int32)
-    shares = [
-        Samples(tokens, length, seed).batch(step, 8 // world_size, rank, world_size) for rank in range(world_size)
-    ]
-    assert torch.equal(torch.cat(shares), Samples(tokens, length, seed).batch(step, 8, 0, 1))
+    ids = numbered(count * length + 1)
+    share = 8 // world_size
+    shares = [Samples(ids, length, seed).batch(step * 8 + rank * share, share)[0] for rank in range(world_size)]
+    assert torch.equal(torch.cat(shares), Samples(ids, length, seed).batch(step * 8, 8)[0])
 
 
 @given(count=st.integers(1, 40), length=st.integers(1, 5), seed=st.integers(0, 2**32 - 1), passes=st.integers(0, 3))
 def test_each_pass_predicts_every_token_once(count: int, length: int, seed: int, passes: int) -> None:
-    samples = Samples(torch.arange(count * length + 1, dtype=torch.int32), length, seed)
+    samples = Samples(numbered(count * length + 1), length, seed)
     drawn = [samples[index] for index in range(passes * count, (passes + 1) * count)]
     assert all(sample.dtype == torch.int64 and sample.shape == (length + 1,) for sample in drawn)
     assert sorted(int(token) for sample in drawn for token in sample[1:]) == list(range(1, count * length + 1))
 
 
+@given(world_size=st.integers(1, 5), size=st.integers(1, 3), held_out=st.integers(1, 9))
+def test_held_out_sequences_are_each_evaluated_once_and_never_drawn(world_size: int, size: int, held_out: int) -> None:
+    samples = Samples(numbered(13 * 2 + 1), 2, 0, held_out)
+    shares = [samples.held_out(rank, world_size, size) for rank in range(world_size)]
+    assert len({len(share) for share in shares}) == 1  # every rank has as many forwards, or one would wait for ever
+    counted = sorted(int(t) for share in shares for _, targets in share for t in targets.flatten() if t != IGNORED)
+    assert counted == list(range((13 - held_out) * 2 + 1, 13 * 2 + 1))
+    assert {int(samples[index][0]) // 2 for index in range(50)} == set(range(13 - held_out))
+
+
 def order(seed: int, passes: int) -> list[int]:
-    samples = Samples(torch.arange(101, dtype=torch.int32), 1, seed)
+    samples = Samples(numbered(101), 1, seed)
     return [int(samples[index][0]) for index in range(passes * 100, (passes + 1) * 100)]
 
 
@@ -54,56 +78,143 @@ def test_the_order_is_the_seeds_and_new_in_each_pass() -> None:
     assert order(3, 0) != sorted(order(3, 0))
 
 
+def test_what_begins_a_document_is_not_predicted_from_the_one_before() -> None:
+    samples = Samples(np.array([1, 2, 9, 3, 9, 4, 5, 6, 7], dtype=np.int32), 8, 0, end=9)
+    ids, targets = samples.batch(0, 1)
+    assert ids.tolist() == [[1, 2, 9, 3, 9, 4, 5, 6]]
+    assert targets.tolist() == [[2, 9, IGNORED, 9, IGNORED, 5, 6, 7]]
+    assert samples.targets_between(0, 1) == 6
+    assert samples.targets_between(0, 3) == 18
+
+
 def test_synthetic_tokens_are_the_seeds_and_within_the_vocabulary(arguments: MakeArguments) -> None:
-    args = arguments(steps=50, sequence_length=64, micro_batch=2, seed=5)
+    args = arguments(sequence_length=64, seed=5)
     config = read_config(args)
-    tokens = make_tokens(args, config, world_size=3)
-    assert tokens.shape == (50 * 2 * 3 * 64 + 1,)
+    tokens = synthetic(args, config, 300)
+    assert tokens.shape == (300 * 64 + 1,)
     assert set(np.unique(tokens)) == set(range(VOCABULARY))
-    assert np.array_equal(tokens, make_tokens(args, config, world_size=3))
-    assert not np.array_equal(tokens, make_tokens(arguments(steps=50, sequence_length=64, micro_batch=2), config, 3))
+    assert np.array_equal(tokens, synthetic(args, config, 300))
+    assert not np.array_equal(tokens, synthetic(arguments(sequence_length=64), config, 300))
 
 
-def test_a_text_is_tokenised_as_far_as_the_run_needs(
+def decoded(args: Arguments) -> str:
+    config = read_config(args)
+    tokenizer = read_tokenizer(args, config)
+    tokens = prepare(args, config)
+    assert tokens is not None
+    return str(tokenizer.decode(fetch(args, tokens).tolist()))
+
+
+def with_end(model: str, folder: Path) -> str:
+    """The model of config.json `model`, in `folder`, with a tokenizer that marks the end of a text."""
+    for name in ("config.json", "tokenizer.json"):
+        (folder / name).write_text((Path(model).parent / name).read_text())
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<|endoftext|>"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    return str(folder / "config.json")
+
+
+@pytest.fixture
+def marked(arguments: MakeArguments, tmp_path_factory: pytest.TempPathFactory) -> MakeArguments:
+    model = with_end(arguments().model, tmp_path_factory.mktemp("marked"))
+    return lambda **changes: arguments(**{"model": model, "sequence_length": 4} | changes)
+
+
+def write_records(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "a.jsonl").write_text('{"text": "first"}\n\n{"text": "", "other": 1}\n{"text": "sec\\nond"}')
+    pq.write_table(pa.table({"text": ["third", None, "fourth"], "id": [1, 2, 3]}), folder / "b.parquet")
+    (folder / "c.txt").write_text("fifth")
+    (folder / "d.csv").write_text("no")
+    (folder / ".hidden.txt").write_text("no")
+    (folder / "e.md").write_text("")
+
+
+RECORDS = "".join(f"{text}<|endoftext|>" for text in ("first", "sec\nond", "third", "fourth", "fifth"))
+
+
+def test_text_jsonl_and_parquet_are_documents_whose_ends_are_marked(marked: MakeArguments, tmp_path: Path) -> None:
+    write_records(tmp_path / "data")
+    args = marked(data=str(tmp_path / "data"))
+    assert decoded(args) == RECORDS
+    check_inputs(args)
+
+
+def test_data_in_s3_become_a_token_file_in_s3_that_each_node_copies(
+    marked: MakeArguments, tmp_path: Path, s3: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_records(tmp_path / "data")
+    bucket, _ = fs.FileSystem.from_uri(s3)
+    fs.copy_files(str(tmp_path / "data"), "results/data", destination_filesystem=bucket)
+    args = marked(data="s3://results/data", results=s3)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "node-1"))
+    (tmp_path / "node-1").mkdir()
+    assert decoded(args) == RECORDS
+    # Another node, whose disk has nothing, and a later run: nothing is tokenised again.
+    (tmp_path / "node-2").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "node-2"))
+    monkeypatch.setattr(Corpus, "documents", lambda self: pytest.fail("read again"))
+    assert decoded(args) == RECORDS
+    assert len(list(tokens_folder(args).glob("*.bin"))) == 1
+
+
+def test_a_data_set_of_the_hub(marked: MakeArguments, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the hub's local cache, laid out as huggingface_hub does: nothing is downloaded here."""
+    commit = "0123456789" * 4
+    snapshot = tmp_path / "cache" / "datasets--org--name" / "snapshots" / commit
+    snapshot.mkdir(parents=True)
+    write_records(snapshot / "train")
+    (snapshot / "README.md").write_text("not data")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    assert decoded(marked(data="hf://datasets/org/name/train", data_revision=commit)) == RECORDS
+    with pytest.raises(InputError, match=r"--data hf://datasets/org/name: .*at revision " + "9" * 40):
+        open_corpus(marked(data="hf://datasets/org/name", data_revision="9" * 40))
+
+
+def test_tokens_are_made_once_for_each_content(marked: MakeArguments, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("one text")
+    args = marked(data=str(text))
+    config = read_config(args)
+    first = prepare(args, config)
+    stamp = [path.stat().st_mtime_ns for path in sorted(tokens_folder(args).iterdir())]
+    assert prepare(args, config) == first
+    assert prepare(marked(data=str(text), seed=3, steps=7), config) == first
+    assert [path.stat().st_mtime_ns for path in sorted(tokens_folder(args).iterdir())] == stamp
+    text.write_text("other text")
+    other = prepare(args, config)
+    assert first is not None
+    assert other is not None
+    assert first.key != other.key
+    assert other == TokenFile(other.key, len("other text") + 1, END_OF_TEXT)
+
+
+def test_a_check_reads_no_further_than_it_must(
     arguments: MakeArguments, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = tmp_path / "long.txt"
     text.write_text("all work and no play\n" * (3 * PIECE // 21))
-    args = arguments(data=str(text), steps=2, micro_batch=3, sequence_length=10)
-    config = read_config(args)
-    tokens = make_tokens(args, config, world_size=2)
-    assert len(tokens) == 2 * 3 * 2 * 10 + 1
-    assert read_tokenizer(args, config).decode(tokens[:20]) == "all work and no play"
-
+    args = arguments(data=str(text))
     read: list[int] = []
+    pieces = Corpus._text
 
-    def recorded(path: Path) -> Iterator[str]:
-        for piece in read_pieces(path):
+    def recorded(self: Corpus, file: SourceFile) -> Iterator[str]:
+        for piece in pieces(self, file):
             read.append(len(piece))
             yield piece
 
-    monkeypatch.setattr(data, "read_pieces", recorded)
-    tokenise(args, read_tokenizer(args, config), 100)
-    assert sum(read) < 2 * PIECE
-
-
-def test_a_short_text_is_used_whole_with_its_end_marked(arguments: MakeArguments, tmp_path: Path) -> None:
-    for name, text in (("b.txt", "second"), ("a.md", "first"), ("c.py", ""), ("d.csv", "no"), (".hidden.txt", "no")):
-        (tmp_path / name).write_text(text)
-    args = arguments(data=str(tmp_path), sequence_length=4)
-    config = read_config(args)
-    tokenizer = read_tokenizer(args, config)
-    tokenizer.eos_token = "<|endoftext|>"
-    assert tokenizer.decode(tokenise(args, tokenizer, 1000)) == "first<|endoftext|>second<|endoftext|>"
+    monkeypatch.setattr(corpus.Corpus, "_text", recorded)
+    check_beginning(args, read_tokenizer(args, read_config(args)))
+    assert 0 < sum(read) < 2 * PIECE
 
 
 def test_the_standard_library_is_text_on_any_machine(arguments: MakeArguments) -> None:
-    files = text_files("stdlib")
-    assert files == sorted(files)
-    assert any(path.name == "argparse.py" for path in files)
-    assert not any({"test", "site-packages"} & set(path.parts) for path in files)
-    assert sum(path.stat().st_size for path in files) > 5_000_000
-    for path in files:
-        path.read_text(encoding="utf-8")
-    args = arguments(data="stdlib", steps=5)
-    assert len(make_tokens(args, read_config(args), 1)) == 5 * 32 + 1
+    files = open_corpus(arguments(data="stdlib")).files
+    names = [Path(file.name) for file in files]
+    assert names == sorted(names)
+    assert Path("argparse.py") in names
+    assert not any({"test", "site-packages"} & set(name.parts) for name in names)
+    assert sum(file.size for file in files) > 5_000_000
+    for file in files:
+        Path(file.path).read_text(encoding="utf-8")

@@ -1,32 +1,21 @@
 """The driver against a real Ray of two CPUs."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import ray
 from ray.train import WorkerGroupError
 
-from tests.training.helpers import MakeArguments, losses
+from tests.training.helpers import MakeArguments, losses, words
 from training.train import LINES_OF_CAUSE, cause, main
-
-
-@pytest.fixture(scope="module")
-def two_cpus() -> Iterator[None]:
-    ray.init(address="local", num_cpus=2, include_dashboard=False)
-    yield
-    ray.shutdown()
 
 
 @pytest.fixture
 def flags(arguments: MakeArguments) -> Callable[..., list[str]]:
-    def make(**changes: object) -> list[str]:
-        given = vars(arguments()) | {"data": __file__, "workers": 2} | changes
-        pairs = ((f"--{name.replace('_', '-')}", str(value)) for name, value in given.items() if value is not None)
-        return [word for pair in pairs for word in pair]
-
-    return make
+    defaults = {"data": __file__, "workers": 2}
+    return lambda **changes: words(arguments(**defaults | changes))
 
 
 def result(flags: list[str]) -> dict[str, object]:
@@ -36,7 +25,7 @@ def result(flags: list[str]) -> dict[str, object]:
 
 
 def test_a_run_on_two_workers(
-    flags: Callable[..., list[str]], arguments: MakeArguments, two_cpus: None, capsys: pytest.CaptureFixture[str]
+    flags: Callable[..., list[str]], arguments: MakeArguments, two_cpus: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # Refused before the trainer starts, where Ray would wait for ever.
     assert main(flags(workers=3)) == 2
@@ -45,23 +34,44 @@ def test_a_run_on_two_workers(
     assert main(flags(results="/dev/null/x")) == 2
     assert "error: --results /dev/null/x: expected a folder that can be written to" in capsys.readouterr().err
 
-    assert main(flags(steps=4)) == 0
+    assert main(flags(steps=4, checkpoint_every=4)) == 0
     got = result(flags())
     assert (got["status"], got["world_size"], got["backend"], got["steps"]) == ("succeeded", 2, "gloo", 4)
     assert got["last_loss"] == losses(arguments())[-1]
+    assert isinstance(got["transport"], dict)
+    assert (got["transport"]["verdict"], got["transport"]["bytes"]["steps"]) == ("SOCKET", 3)
+    # Ray's name of the one node that both workers are on.
+    assert ray.nodes()[0]["NodeID"].startswith(got["transport"]["bytes"]["node"])
     assert len(losses(arguments())) == 4
     assert "4 steps on 2 x " in capsys.readouterr().out
     assert ray.is_initialized()  # a Ray that was connected before stays so
+    # The same name again, without the launch that has the folder: nothing of the run is touched.
+    before = Path(arguments().results, "run", "metrics.jsonl").read_text()
+    assert main(flags(steps=4)) == 2
+    said = capsys.readouterr().err
+    assert "error: --run-name run: expected a name that no run below " in said
+    assert "to go on from where that run stopped, add --resume run." in said
+    assert Path(arguments().results, "run", "metrics.jsonl").read_text() == before
+    # Nothing to go on from is known before a worker starts, too.
+    assert main(flags(run_name="other", resume="never-ran")) == 2
+    assert "--resume never-ran: expected a run below" in capsys.readouterr().err
 
 
-def test_a_failed_run(flags: Callable[..., list[str]], two_cpus: None, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(flags(learning_rate=1e38)) == 1
-    last = capsys.readouterr().err.strip().splitlines()[-1]
-    assert last.startswith("rank 0: RuntimeError: step 2: ")
-    assert "Lower --learning-rate" in last
+@pytest.mark.failure_mode("B1")
+@pytest.mark.failure_mode("F19")
+def test_a_run_that_would_fail_again_fails_once_and_says_why(
+    flags: Callable[..., list[str]], two_cpus: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(flags(require_transport="efa", workers=1)) == 1
+    said = capsys.readouterr().err.strip().partition("the workers' log is above.\n")[2].splitlines()
+    assert said[0] == "TransportError: transport = SOCKET on 1 of 1 ranks"
+    assert said[-1] == "    to do:    EFA needs NCCL, so GPUs; without them require no transport"
     got = result(flags())
-    assert got["status"] == "failed"
-    assert "Lower --learning-rate" in str(got["error"])
+    assert (got["status"], got["error"]) == ("failed", "\n".join(said))
+    # Worker logs go with the cluster: what was found is in the run's folder.
+    results = Path(flags()[flags().index("--results") + 1])
+    (verdict,) = json.loads((results / "run" / "transport.json").read_text())
+    assert (verdict["kind"], verdict["seen"]["backend"]) == ("SOCKET", "gloo")
 
 
 @pytest.mark.parametrize(

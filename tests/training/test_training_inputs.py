@@ -4,6 +4,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.training.helpers import CONFIGS, VOCABULARY, MakeArguments, save_tokenizer
@@ -54,6 +56,17 @@ def test_a_flag_given_twice_counts_the_second_time() -> None:
         ("model", "", "a value"),
         ("results", "gs://bucket/x", "s3://bucket/prefix"),
         ("results", "s3:///x", "s3://bucket/prefix"),
+        ("resume", "../other", "beginning with a letter or digit"),
+        ("accumulation", "0", "a whole number of at least 1"),
+        ("warmup-steps", "-1", "a whole number of at least 0"),
+        ("schedule", "linear", "constant or cosine"),
+        ("mesh", "ddp", "auto or hsdp or full"),
+        ("activation-checkpointing", "some", "full or selective or off"),
+        ("compile", "yes", "on or off"),
+        ("loss-chunk", "0", "a whole number of at least 1"),
+        ("max-failures", "-1", "a whole number of at least 0"),
+        ("peak-flops", "0", "a finite number above 0"),
+        ("usd-per-hour", "-1", "a finite number above 0"),
         ("steps", "0", "a whole number of at least 1"),
         ("steps", "ten", "a whole number"),
         ("steps", "1.5", "a whole number"),
@@ -75,7 +88,7 @@ def test_a_bad_value_is_refused(flag: str, value: str, expected: str, capsys: py
     with pytest.raises(InputError) as error:
         parse(flags)
     assert error.value.field == flag
-    assert str(error.value.value).strip("'") in (value, "0.0")
+    assert str(error.value.value).strip("'") in (value, "0.0", f"{value}.0")
     assert expected in error.value.expected
     assert error.value.remedy
 
@@ -180,11 +193,15 @@ Break = Callable[[Path], object]
 @pytest.mark.parametrize(
     ("make", "expected", "remedy"),
     [
-        (lambda path: None, "'synthetic', 'stdlib', a text file or a folder of text files", "There is no such file"),
+        (
+            lambda path: None,
+            "'synthetic', 'stdlib', a file or a folder, local or s3://, or hf://datasets/org/name",
+            "There is no such file",
+        ),
         (lambda path: path.write_text(""), "more than 32 tokens (one sequence), and it has 0", "Give more text"),
         (lambda path: path.write_text("x" * 31), "more than 32 tokens (one sequence), and it has 32", "lower --seq"),
         (lambda path: path.write_bytes(b"\xff" * 99), "UTF-8 text", "Convert or remove this file: 'utf-8'"),
-        (lambda path: path.mkdir(), "a folder with files .md, .py, .txt", "It holds none."),
+        (lambda path: path.mkdir(), "a folder with files .jsonl, .md, .parquet, .py, .txt", "It holds none."),
     ],
 )
 def test_a_text_that_cannot_be_trained_on(
@@ -195,6 +212,59 @@ def test_a_text_that_cannot_be_trained_on(
     got = refused(arguments(data=str(text)))
     assert got[:3] == ("data", str(text), expected)
     assert remedy in got[3]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("x.csv", "a,b", "a file .jsonl, .md, .parquet, .py, .txt"),
+        ("x.jsonl", "{", "one JSON object per line"),
+        ("x.jsonl", '{"text": "a"}\n[]', "a text under 'text', and it has no object"),
+        ("x.jsonl", '{"body": "a", "id": 1}', "a text under 'text', and it has body, id"),
+        ("x.parquet", "PAR", "a parquet file"),
+    ],
+)
+def test_records_that_cannot_be_read(
+    name: str, content: str, expected: str, arguments: MakeArguments, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(content)
+    field, value, wanted, remedy = refused(arguments(data=str(tmp_path / name)))
+    assert (field, wanted) == ("data", expected)
+    assert value.startswith(str(tmp_path / name))
+    assert remedy
+
+
+def test_the_columns_of_a_parquet_file_are_named(arguments: MakeArguments, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"body": ["a" * 99], "id": [1]}), tmp_path / "x.parquet")
+    got = refused(arguments(data=str(tmp_path / "x.parquet")))
+    assert got[2:] == ("a column 'text', and it has body, id", "Name the right one by --text-field.")
+    check_inputs(arguments(data=str(tmp_path / "x.parquet"), text_field="body"))
+
+
+@pytest.mark.parametrize(
+    ("flags", "field", "expected"),
+    [
+        ("--data-revision abc", "data-revision", "none for data that are not hf://"),
+        ("--mesh full --shard-size 2", "shard-size", "none with --mesh full"),
+        ("--keep-checkpoints 3", "keep-checkpoints", "none without checkpoints"),
+        ("--checkpoint-every 101", "checkpoint-every", "at most the 100 --steps"),
+        ("--evaluate-every 10", "evaluate-every", "with --evaluation-sequences"),
+        ("--evaluate-every 101 --evaluation-sequences 1", "evaluate-every", "at most the 100 --steps"),
+        ("--evaluation-sequences 10", "evaluation-sequences", "with --evaluate-every"),
+        ("--schedule cosine --warmup-steps 100", "warmup-steps", "fewer than the 100 --steps"),
+        ("--profile-steps 96", "profile-steps", "at most 95"),
+        ("--resume r", "resume", "another run's name"),
+    ],
+)
+def test_what_would_be_ignored_is_refused(flags: str, field: str, expected: str) -> None:
+    with pytest.raises(InputError) as error:
+        parse([*REQUIRED, *flags.split()])
+    assert error.value.field == field
+    assert expected in error.value.expected
+
+
+def test_a_text_field_without_records_would_be_ignored(arguments: MakeArguments) -> None:
+    assert refused(arguments(data="stdlib", text_field="body"))[:2] == ("text-field", "body")
 
 
 def test_a_text_of_one_sequence_and_its_next_token_is_enough(arguments: MakeArguments, tmp_path: Path) -> None:
@@ -219,8 +289,9 @@ def test_local_paths_become_absolute_and_others_stay(
     (tmp_path / "folder").mkdir()
     local = with_absolute_paths(arguments(model="folder", data="text", results="out/put"))
     assert (local.model, local.data, local.results) == tuple(str(tmp_path / n) for n in ("folder", "text", "out/put"))
-    remote = arguments(model="org/name", data="stdlib", results="s3://bucket/prefix")
-    assert with_absolute_paths(remote) == remote
+    for data in ("stdlib", "s3://bucket/data", "hf://datasets/org/name"):
+        remote = arguments(model="org/name", data=data, results="s3://bucket/prefix")
+        assert with_absolute_paths(remote) == remote
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ def test_a_worker_that_is_being_replaced_is_waited_for(
     assert capsys.readouterr().out.count("expected at most the 4 GPUs of this Ray cluster") == 2
 
 
+@pytest.mark.failure_mode("G3")
 def test_a_cluster_that_stays_too_small_is_refused(looks: list[dict[str, float]]) -> None:
     looks += [{"GPU": 4.0}]
     with pytest.raises(InputError, match="--workers 8: expected at most the 4 GPUs"):

@@ -1,114 +1,64 @@
-"""The loop under gloo: the number of processes changes nothing but the speed."""
+"""What a run does besides lowering its loss: figures, files, the learning rate, the model folder."""
 
-import dataclasses
 import json
+import math
+import socket
 import time
 from pathlib import Path
 
 import pytest
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, OPTConfig
 
-from tests.training.helpers import CONFIGS, Gang, MakeArguments, losses
+from tests.training.helpers import COMMON, CONFIGS, MakeArguments, losses, rows
 from training import metrics
 from training.arguments import Arguments
-from training.data import Samples, make_tokens
-from training.loop import WARMUP_STEPS, train
-from training.results import MetricsFile
+from training.data import Samples
+from training.errors import InputError, TrainingError
+from training.loop import train
+from training.optimisation import learning_rate
+from training.ranks import Ranks
+from training.results import JsonLines, RunFolder
+from training.setup import check_shared
+from training.tokens import fetch, prepare
 
-GLOBAL_BATCH = 4
 CPU = torch.device("cpu")
 
 
-def of_world(world_size: int, args: Arguments) -> Arguments:
-    return dataclasses.replace(args, run_name=f"{args.run_name}-{world_size}", micro_batch=GLOBAL_BATCH // world_size)
+def run(args: Arguments, **timeline: float) -> dict[str, object]:
+    return train(args, CPU, {"driver": time.time()} | timeline)
 
 
-def plain_losses(args: Arguments) -> list[float]:
-    """The same training written in plain PyTorch: one process, no sharding, no code of the loop."""
-    torch.manual_seed(args.seed)
-    config = AutoConfig.from_pretrained(args.model)
-    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
-    samples = Samples(torch.from_numpy(make_tokens(args, config, 1)), args.sequence_length, args.seed)
-    optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.95), weight_decay=0.0)
-    values = []
-    for step in range(args.steps):
-        optimizer.param_groups[0]["lr"] = args.learning_rate * min(1, (step + 1) / 10)
-        first = step * args.micro_batch
-        batch = torch.stack([samples[index] for index in range(first, first + args.micro_batch)])
-        logits = model(input_ids=batch[:, :-1]).logits
-        loss = torch.nn.functional.cross_entropy(logits.transpose(1, 2), batch[:, 1:])
-        optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call, unused-ignore]
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        values.append(loss.item())
-    return values
-
-
-@pytest.fixture
-def runs(arguments: MakeArguments) -> list[Arguments]:
-    """One run per architecture, on real text that wraps around, and one in bfloat16."""
-    full = [
-        arguments(run_name=name, model=arguments().model.replace("qwen2-tied", name), data=__file__, steps=20)
-        for name in CONFIGS
-    ]
-    return [*full, arguments(run_name="bfloat16", data=__file__, steps=20, compute_dtype="bfloat16")]
-
-
-def test_losses_do_not_depend_on_the_number_of_processes(
-    runs: list[Arguments], gang: Gang, process_group: None
-) -> None:
-    alone = {args.run_name: (train(of_world(1, args), CPU, time.time()), losses(of_world(1, args))) for args in runs}
-    for summary, values in alone.values():
-        assert len(values) == 20
-        assert values[-1] < values[0] - 0.5  # and it learns
-        assert summary["first_loss"] == values[0]
-        assert summary["last_loss"] == values[-1]
-
-    for world_size in (2, 4):
-        outcomes = gang(world_size, [of_world(world_size, args) for args in runs])
-        for args, ranks in zip(runs, outcomes, strict=True):
-            assert [rank.get("error") for rank in ranks] == [None] * world_size
-            assert ranks[0]["world_size"] == world_size
-            assert ranks[0]["parameters"] == alone[args.run_name][0]["parameters"]
-            # bfloat16 has 8 bits of mantissa, so a sum in another order moves a loss near 5 by up to 5 / 2**8.
-            tolerance = 5e-5 if args.compute_dtype == "float32" else 0.02
-            assert losses(of_world(world_size, args)) == pytest.approx(alone[args.run_name][1], abs=tolerance)
-
-    # bfloat16 compute with float32 masters follows float32, and is not float32.
-    assert alone["bfloat16"][1] == pytest.approx(alone["qwen2-tied"][1], abs=0.05)
-    assert alone["bfloat16"][1] != pytest.approx(alone["qwen2-tied"][1], abs=1e-5)
-
-
-@pytest.mark.parametrize("architecture", ["qwen2-tied", "llama"])
-def test_losses_are_those_of_plain_pytorch(architecture: str, arguments: MakeArguments, process_group: None) -> None:
-    model = arguments().model.replace("qwen2-tied", architecture)
-    # A rate at which clipping and the optimizer's settings show within 20 steps.
-    args = arguments(model=model, data=__file__, steps=20, micro_batch=GLOBAL_BATCH, learning_rate=5e-3)
-    train(args, CPU, time.time())
-    assert losses(args) == pytest.approx(plain_losses(args), abs=5e-5)
-
-
-def test_an_error_on_rank_0_reaches_every_rank(arguments: MakeArguments, gang: Gang) -> None:
-    missing, healthy = arguments(run_name="missing", data="/no/such/text"), arguments(run_name="healthy", steps=1)
-    outcomes, after = gang(2, [missing, healthy])
-    assert [outcome["kind"] for outcome in outcomes] == ["InputError", "RuntimeError"]
-    assert all("/no/such/text" in outcome["error"] for outcome in outcomes)
-    # Nobody was left in a collective: the same processes can train.
-    assert [outcome.get("steps") for outcome in after] == [1, 1]
-
-
-def test_the_summary_and_the_metrics_have_what_is_promised(arguments: MakeArguments, process_group: None) -> None:
-    args = arguments(steps=WARMUP_STEPS + 2)
-    summary = train(args, CPU, time.time() - 5)
+def test_the_summary_has_what_is_promised(arguments: MakeArguments, process_group: None) -> None:
+    args = arguments(steps=6, micro_batch=2, accumulation=3, peak_flops=2e12, usd_per_hour=9.0)
+    summary = train(args, CPU, {"submitted": time.time() - 5, "driver": time.time() - 3})
     assert summary.keys() == {
-        *("world_size", "backend", "device", "parameters", "steps", "first_loss", "last_loss", "tokens_per_second"),
-        *("seconds", "versions"),
+        *("world_size", "backend", "device", "mesh", "parameters", "steps", "resumed_from_step", "tokens_per_step"),
+        *("first_loss", "last_loss", "tokens_per_second", "step_seconds", "flops_per_token", "mfu"),
+        *("usd_per_million_tokens", "transport", "memory_bytes_by_rank", "timeline", "seconds", "versions"),
     }
-    assert summary["backend"] == "gloo"
-    assert summary["seconds"].keys() == {"start", "data", "model", "training"}
-    assert 5 <= summary["seconds"]["start"] < 6
+    assert (summary["backend"], summary["mesh"], summary["resumed_from_step"]) == ("gloo", "full over 1", 0)
+    assert summary["tokens_per_step"] == 2 * 3 * 32
+    assert (summary["first_loss"], summary["last_loss"]) == (losses(args)[0], losses(args)[-1])
+    seconds = sorted(row["step_seconds"] for row in rows(args)[1:])
+    assert summary["step_seconds"] == {"median": seconds[2], "p95": seconds[-1]}
+    tokens = summary["tokens_per_second"]
+    assert tokens == pytest.approx(2 * 3 * 32 / seconds[2])
+    assert summary["mfu"]["of_nominal_peak"] == pytest.approx(tokens * summary["flops_per_token"] / 2e12)
+    assert 1e8 < summary["mfu"]["measured_gemm"] < 1e13
+    assert summary["usd_per_million_tokens"] == pytest.approx(9 / 3600 / tokens * 1e6)
+    timeline = summary["timeline"]
+    moments = ["submitted", "driver", "worker", "transport", "data", "model", "first step", "last step", "end"]
+    assert list(timeline) == moments
+    assert list(timeline.values()) == sorted(timeline.values())
+    assert (timeline["submitted"], timeline["driver"]) == (0, pytest.approx(2, abs=0.1))
+    assert summary["seconds"]["start"] == pytest.approx(timeline["worker"], abs=0.01)
+    ((setup,), (training,)) = summary["memory_bytes_by_rank"].values()
+    assert 100e6 < setup <= training < 10e9
+    assert summary["transport"]["verdict"] == "SOCKET"
+    # One rank sends nothing, and steps two to four are measured.
+    sent = summary["transport"]["bytes"]
+    assert (sent["steps"], sent["node"], sent["predicted_bytes_per_step"]) == (3, socket.gethostname(), 0)
     assert summary["versions"].keys() == {"python", "torch", "ray", "transformers"}
 
 
@@ -116,39 +66,58 @@ def test_losses_are_read_together_and_none_is_lost(
     arguments: MakeArguments, process_group: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writes: list[list[int]] = []
-    append = MetricsFile.append
+    append = JsonLines.append
 
-    def record(self: MetricsFile, rows: list[dict[str, float]]) -> None:
+    def record(self: JsonLines, rows: list[dict[str, float]]) -> None:
         writes.append([int(row["step"]) for row in rows])
         append(self, rows)
 
     monkeypatch.setattr(metrics, "READ_EVERY", {"cpu": 4})
-    monkeypatch.setattr(MetricsFile, "append", record)
-    args = arguments(steps=10)
-    train(args, CPU, time.time())
-    assert writes == [[1], [2, 3, 4], [5, 6, 7, 8], [9, 10]]
+    monkeypatch.setattr(JsonLines, "append", record)
+    # A checkpoint, with which all rows before it must be written, and a step for which nothing else reads them.
+    args = arguments(steps=10, checkpoint_every=6)
+    run(args)
+    assert writes == [[1], [2, 3, 4], [5, 6], [7, 8], [9, 10]]
     together = losses(args)
 
     monkeypatch.undo()
     args = arguments(steps=10, run_name="each")
-    train(args, CPU, time.time())
+    run(args)
     assert losses(args) == together
 
 
-def test_the_learning_rate_warms_up(arguments: MakeArguments, process_group: None) -> None:
-    args = arguments(steps=WARMUP_STEPS + 2, learning_rate=0.5e-3)
-    train(args, CPU, time.time())
-    rows = [json.loads(line) for line in Path(args.results, "run", "metrics.jsonl").read_text().splitlines()]
-    rates = [row["learning_rate"] for row in rows]
-    assert rates == pytest.approx([0.5e-3 * min(1, step / WARMUP_STEPS) for step in range(1, WARMUP_STEPS + 3)])
+def test_an_attempt_after_the_last_checkpoint_writes_what_is_missing(
+    arguments: MakeArguments, process_group: None
+) -> None:
+    args = arguments(steps=4, checkpoint_every=2)
+    run(args)
+    whole, model = rows(args), Path(args.results, "run", "model")
+    assert not model.exists()
+    # As after a loss during the export: all steps are done.
+    again = run(arguments(steps=4, checkpoint_every=2, save_model=True))
+    assert again["resumed_from_step"] == 4
+    assert rows(args) == whole
+    assert (again["first_loss"], again["last_loss"]) == (losses(args)[0], losses(args)[-1])
+    assert (model / "model.safetensors").exists()
+
+
+def test_the_learning_rate(arguments: MakeArguments, process_group: None) -> None:
+    args = arguments(steps=12, warmup_steps=4, learning_rate=2e-3, schedule="cosine")
+    run(args)
+    rates = [row["learning_rate"] for row in rows(args)]
+    assert rates[:4] == pytest.approx([0.5e-3, 1e-3, 1.5e-3, 2e-3])
+    assert rates[7] == pytest.approx(2e-3 * (0.1 + 0.9 * (1 + math.cos(math.pi / 2)) / 2))
+    assert rates[-1] == pytest.approx(2e-4)
+    constant = arguments(steps=12, warmup_steps=0, learning_rate=2e-3)
+    assert {learning_rate(constant, step) for step in range(1, 13)} == {2e-3}
 
 
 def test_a_diverged_run_stops_with_its_step_and_keeps_the_rows_before(
     arguments: MakeArguments, process_group: None
 ) -> None:
     args = arguments(learning_rate=1e38)
-    with pytest.raises(RuntimeError, match=r"step 2: .*finite.*Lower --learning-rate \(it is 1e\+38\)"):
-        train(args, CPU, time.time())
+    with pytest.raises(TrainingError, match=r"step 2: .*finite.*Lower --learning-rate \(it is 1e\+38\)"):
+        run(args)
     assert len(losses(args)) == 1
 
 
@@ -156,7 +125,77 @@ def test_the_seed_decides_the_weights(arguments: MakeArguments, process_group: N
     first = {}
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         args = arguments(run_name=name, seed=seed, data=__file__)
-        train(args, CPU, time.time())
+        run(args)
         first[name] = losses(args)
     assert first["a"] == first["b"]
     assert first["a"][0] != first["c"][0]
+
+
+def test_dropout_is_drawn_anew_at_each_step_and_alike_when_resumed(
+    arguments: MakeArguments, process_group: None, tmp_path: Path
+) -> None:
+    OPTConfig(**COMMON, ffn_dim=128, word_embed_proj_dim=64, dropout=0.5).save_pretrained(tmp_path / "dropout")
+    model = str(tmp_path / "dropout" / "config.json")
+    settings = {"model": model, "steps": 6, "data": "synthetic"}
+    whole, stopped = arguments(run_name="whole", **settings), arguments(**settings, checkpoint_every=3)
+    run(whole)
+    run(stopped)
+    (tmp_path / "results" / "run" / "checkpoints" / "step-00000006" / "complete.json").unlink()
+    run(stopped)
+    assert losses(stopped) == losses(whole)
+    unlike = arguments(run_name="unlike", **settings, seed=1)
+    run(unlike)
+    assert losses(unlike)[1:] != losses(whole)[1:]
+
+
+@pytest.mark.parametrize("name", ["qwen2-tied", "qwen2-untied", "gpt-neox", "opt"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_the_model_folder_loads_in_transformers_and_generates(
+    name: str, dtype: str, arguments: MakeArguments, process_group: None, tmp_path: Path, models_folder: Path
+) -> None:
+    source = tmp_path / "source"
+    torch.manual_seed(0)
+    AutoModelForCausalLM.from_config(CONFIGS[name]).to(getattr(torch, dtype)).save_pretrained(source)
+    (source / "tokenizer.json").write_text((models_folder / name / "tokenizer.json").read_text())
+    args = arguments(
+        model=str(source), data=__file__, steps=8, save_model=True, evaluate_every=8, evaluation_sequences=4
+    )
+    run(args)
+    folder = Path(args.results, "run", "model")
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    assert type(model).__name__ == json.loads((folder / "config.json").read_text())["architectures"][0]
+    assert {parameter.dtype for parameter in model.parameters()} == {getattr(torch, dtype)}
+    tied = model.get_output_embeddings().weight is model.get_input_embeddings().weight
+    assert tied == CONFIGS[name].tie_word_embeddings
+    ids = AutoTokenizer.from_pretrained(folder)("def ", return_tensors="pt").input_ids
+    assert model.generate(ids, max_new_tokens=5, min_new_tokens=5, do_sample=False).shape == (1, ids.shape[1] + 5)
+    # And its weights are the trained ones: so says the loss of the held-out sequences after the last step.
+    tokens = prepare(args, AutoConfig.from_pretrained(source))
+    assert tokens is not None
+    ((held_ids, targets),) = Samples(fetch(args, tokens), args.sequence_length, args.seed, 4).held_out(0, 1, 4)
+    logits = model.float()(input_ids=held_ids).logits
+    loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten()).item()
+    expected = rows(args, "evaluations.jsonl")[-1]["loss"]
+    assert loss == pytest.approx(expected, abs=1e-4 if dtype == "float32" else 0.01)
+    assert expected < 5.6
+
+
+def test_a_profile_of_some_steps(arguments: MakeArguments, process_group: None) -> None:
+    args = arguments(steps=8, profile_steps=2)
+    run(args)
+    trace = json.loads(Path(args.results, "run", "profile.json").read_text())
+    steps = {event["name"] for event in trace["traceEvents"] if str(event.get("name")).startswith("ProfilerStep")}
+    assert steps == {"ProfilerStep#5", "ProfilerStep#6"}
+    run(arguments(run_name="without", steps=3))
+    assert not Path(args.results, "without", "profile.json").exists()
+
+
+@pytest.mark.failure_mode("G1")
+def test_results_that_other_nodes_do_not_see_are_refused(
+    arguments: MakeArguments, process_group: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = RunFolder(arguments().results, "run")
+    check_shared(folder, Ranks())
+    monkeypatch.setattr(RunFolder, "read", lambda self, name: None)  # as on a node with a disk of its own
+    with pytest.raises(InputError, match=r"--results .*: expected a folder that all nodes share"):
+        check_shared(folder, Ranks())

@@ -14,7 +14,7 @@ from cdk_nag import AwsSolutionsChecks
 from app import TRAINING_CODE, build
 from eks_ray_train.training_job import read_code
 from environments.loading import load
-from tests.synthesis import ENVIRONMENTS, REPOSITORY, new_app, resources, settings_with, templates
+from tests.synthesis import CODE, ENVIRONMENTS, REPOSITORY, new_app, resources, settings_with, templates
 
 
 def _synthesise(repository: Path, out: Path, **context: str) -> subprocess.CompletedProcess[str]:
@@ -85,7 +85,7 @@ def test_cdk_nag_would_find_a_bucket_that_is_open_to_plain_http() -> None:
 
 
 def test_stack_names() -> None:
-    stacks = build(new_app(), load("prod"), {"train.py": "pass"})
+    stacks = build(new_app(), load("prod"), CODE)
     assert [stack.stack_name for stack in stacks] == [
         f"ray-train-prod-{name}" for name in ("Network", "Cluster", "Gpu", "Platform", "Training")
     ]
@@ -93,7 +93,7 @@ def test_stack_names() -> None:
 
 def test_a_pinned_account_is_the_only_one_deployed_to() -> None:
     settings = settings_with({"account": "111122223333"})
-    stacks = build(new_app(), settings, {"train.py": "pass"})
+    stacks = build(new_app(), settings, CODE)
     assert {(stack.account, stack.region) for stack in stacks} == {("111122223333", "us-east-2")}
 
 
@@ -102,7 +102,7 @@ def test_a_pinned_account_is_the_only_one_deployed_to() -> None:
 def test_the_order_of_deletion() -> None:
     """Deletion runs backwards: the RayJob first, while its operator still runs; nodes and operator after Training."""
     app = new_app()
-    stacks = {stack.node.id: stack for stack in build(app, load("dev"), {"train.py": "pass"})}
+    stacks = {stack.node.id: stack for stack in build(app, load("dev"), CODE)}
     app.synth()  # references become dependencies
     needs = {name: {other.node.id for other in stack.dependencies} for name, stack in stacks.items()}
     assert needs["Cluster"] == {"Network"}

@@ -1,4 +1,4 @@
-"""The benchmark of synthesis: that it measures what the command line would run, and reports it; no time is judged."""
+"""The benchmarks: that they measure what the command lines would run, and report it; no time is judged."""
 
 import json
 import re
@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.table import Table
 
-from bench import synth
+from bench import capacity, synth
 
 
 @pytest.fixture(scope="module")
@@ -76,3 +77,32 @@ def test_no_runs_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
         synth.main(["--runs", "0"])
 
     assert re.search(r"(?s)--runs = 0.*expected: 1 or more.*to do:", capsys.readouterr().err)
+
+
+def test_capacity_is_asked_both_ways_with_the_same_calls_and_answers(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[capacity.Figures] = []
+    render = capacity.render
+
+    def keep(one: capacity.Figures, many: capacity.Figures, ms: float) -> Table:
+        seen.extend([one, many])
+        return render(one, many, ms)
+
+    monkeypatch.setattr(capacity, "render", keep)
+
+    capacity.main(["--ms", "0"])
+
+    one, many = seen
+    assert one.answers == many.answers
+    assert len(many.answers) == 17
+    assert one.calls == many.calls >= 2 + 17 * 5
+    (times,) = re.findall(r"times faster │ +(\d+\.\d) │", capsys.readouterr().out)
+    assert float(times) == pytest.approx(one.seconds / many.seconds, abs=0.06)
+
+
+def test_a_negative_latency_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        capacity.main(["--ms", "-1"])
+
+    assert re.search(r"(?s)--ms = -1\.0.*expected: 0 or more.*to do:", capsys.readouterr().err)

@@ -7,7 +7,7 @@ import pytest
 
 from app import build
 from environments.loading import load
-from tests.synthesis import ENVIRONMENTS, new_app, only, resources, settings_with, synthesise, templates
+from tests.synthesis import CODE, ENVIRONMENTS, new_app, only, resources, settings_with, synthesise, templates
 
 CLUSTER = "AWS::EKS::Cluster"
 
@@ -135,6 +135,10 @@ def test_add_ons() -> None:
         "vpc-cni",
     ]
     assert json.loads(addons["vpc-cni"]["Properties"]["ConfigurationValues"]) == {"enableNetworkPolicy": "true"}
+    # The names are those of the add-on's own configuration schema.
+    assert json.loads(addons["eks-node-monitoring-agent"]["Properties"]["ConfigurationValues"]) == {
+        "dcgmAgent": {"tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]}
+    }
     (nodes,) = resources(templates("dev")["Cluster"], "AWS::EKS::Nodegroup")
     assert nodes in addons["coredns"]["DependsOn"]
 
@@ -148,5 +152,5 @@ def test_network_policies_are_in_force_before_the_first_node() -> None:
 
 def test_termination_protection() -> None:
     for environment, protected in (("dev", False), ("prod", True)):
-        stacks = build(new_app(), load(environment), {"train.py": ""})
+        stacks = build(new_app(), load(environment), CODE)
         assert {stack.termination_protection for stack in stacks} == {protected}

@@ -23,6 +23,7 @@ def test_the_namespaces_one_exception() -> None:
         "pod-security.kubernetes.io/audit": "baseline",
     }
     assert labels["image-prefetch"] == {"pod-security.kubernetes.io/enforce": "restricted"}
+    assert labels["image-prefetch-head"] == {"pod-security.kubernetes.io/enforce": "restricted"}
 
 
 def _policies() -> dict[str, dict[str, Any]]:

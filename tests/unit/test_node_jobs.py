@@ -132,3 +132,12 @@ def test_the_prefetch_pulls_on_every_gpu_node_and_asks_for_no_gpu() -> None:
     assert "nvidia.com/gpu" not in pod["containers"][0]["resources"]["limits"]
     assert pod["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
     assert pod["containers"][0]["image"] == head_pod()["containers"][0]["image"]
+
+
+def test_the_heads_image_is_pulled_where_the_head_will_run() -> None:
+    job = job_named("image-prefetch-head")
+    assert job["spec"]["completions"] == 1
+    pod = job["spec"]["template"]["spec"]
+    assert pod["nodeSelector"] == head_pod()["nodeSelector"] == {"role": "system"}
+    assert "tolerations" not in pod
+    assert pod["containers"][0]["image"] == head_pod()["containers"][0]["image"]

@@ -7,6 +7,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 
+from tests.objects import all_pods
 from tests.synthesis import ENVIRONMENTS, Template, new_app, only, resources, settings_with, synthesise, templates
 
 NODEGROUP, LAUNCH_TEMPLATE = "AWS::EKS::Nodegroup", "AWS::EC2::LaunchTemplate"
@@ -168,14 +169,78 @@ def test_nodes_follow_the_clusters_version(stack: str) -> None:
     assert only(templates("dev")[stack], NODEGROUP)["Version"] == "1.36"
 
 
-def test_node_repair() -> None:
-    assert _nodes()["NodeRepairConfig"] == {"Enabled": True}
+@pytest.mark.parametrize(("count", "threshold"), [(1, 1), (2, 1), (3, 1), (5, 2)])
+def test_node_repair_goes_one_by_one_and_stops_where_most_are_broken(count: int, threshold: int) -> None:
+    stacks = synthesise(
+        settings_with({"gpu_nodes.count": count, "system_nodes.count": count, "training.require_transport": "none"})
+    )
+    for stack in ("Cluster", "Gpu"):
+        assert only(stacks[stack], NODEGROUP)["NodeRepairConfig"] == {
+            "Enabled": True,
+            "MaxParallelNodesRepairedCount": 1,
+            "MaxUnhealthyNodeThresholdCount": threshold,
+        }
+
+
+def test_the_taint_is_tolerated_by_what_runs_there_and_nothing_else() -> None:
+    toleration = [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
+    where = [(pod["nodeSelector"], pod.get("tolerations")) for pod in all_pods()]
+    assert where.count(({"role": "gpu-worker"}, toleration)) == 3  # worker, fabric check, prefetch
+    assert where.count(({"role": "system"}, None)) == 3  # head, submitter, prefetch
+    assert len(where) == 6
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_nodes_are_on_demand_of_the_settings_type(environment: str) -> None:
     nodes = only(_gpu(environment), NODEGROUP)
     assert (nodes["CapacityType"], nodes["InstanceTypes"]) == ("ON_DEMAND", ["g6.12xlarge"])
+
+
+_RESERVATION = {"mode": "reservation", "reservation_id": "cr-0123456789abcdef0"}
+
+
+@pytest.mark.failure_mode("C5")
+@pytest.mark.failure_mode("C8")
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_nodes_are_launched_into_the_group_of_what_is_held(environment: str) -> None:
+    (group,) = resources(_gpu(environment), "AWS::ResourceGroups::Group")
+    arn = {"Fn::GetAtt": [group, "Arn"]}
+    target = _launch(_gpu(environment))["CapacityReservationSpecification"]["CapacityReservationTarget"]
+    assert target == {"CapacityReservationResourceGroupArn": arn}
+    assert only(_gpu(environment), "Custom::GpuCapacityProbe")["GroupArn"] == arn
+
+
+@pytest.mark.failure_mode("C8")
+def test_nodes_are_launched_into_the_reservation_that_is_named() -> None:
+    gpu = synthesise(settings_with({"capacity": _RESERVATION}))["Gpu"]
+    target = _launch(gpu)["CapacityReservationSpecification"]["CapacityReservationTarget"]
+    assert target == {"CapacityReservationId": "cr-0123456789abcdef0"}
+    assert "InstanceMarketOptions" not in _launch(gpu)
+    assert only(gpu, NODEGROUP)["CapacityType"] == "ON_DEMAND"
+
+
+def test_a_capacity_block_is_a_market_of_its_own() -> None:
+    """EKS wants market and type in the launch template, and refuses a type in both places."""
+    block = {"capacity": _RESERVATION | {"reservation_type": "capacity-block"}}
+    gpu = synthesise(settings_with({"gpu_nodes.instance_type": "p5.48xlarge", **block}))["Gpu"]
+    launch, nodes = _launch(gpu), only(gpu, NODEGROUP)
+    assert (launch["InstanceMarketOptions"], launch["InstanceType"]) == (
+        {"MarketType": "capacity-block"},
+        "p5.48xlarge",
+    )
+    assert launch["CapacityReservationSpecification"]["CapacityReservationTarget"] == {
+        "CapacityReservationId": "cr-0123456789abcdef0"
+    }
+    assert nodes["CapacityType"] == "CAPACITY_BLOCK"
+    assert "InstanceTypes" not in nodes
+
+
+@pytest.mark.failure_mode("C8")
+@pytest.mark.parametrize("mode", ["probe", "offerings", "zone"])
+def test_other_modes_target_nothing_at_all(mode: str) -> None:
+    zone = {"zone": "us-east-2a"} if mode == "zone" else {}
+    launch = _launch(synthesise(settings_with({"capacity": {"mode": mode} | zone}))["Gpu"])
+    assert "CapacityReservationSpecification" not in launch
 
 
 @pytest.mark.failure_mode("C17")
@@ -186,7 +251,7 @@ def test_the_probe_is_told_the_quota() -> None:
 
 
 def test_a_fixed_zone() -> None:
-    stacks = synthesise(settings_with({"capacity.mode": "zone", "capacity.zone": "us-east-2b"}))
+    stacks = synthesise(settings_with({"capacity": {"mode": "zone", "zone": "us-east-2b"}}))
     probe = only(stacks["Gpu"], "Custom::GpuCapacityProbe")
     assert (probe["Mode"], probe["Zone"]) == ("zone", "us-east-2b")
 

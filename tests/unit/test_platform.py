@@ -39,8 +39,9 @@ def test_the_efa_plugins_list_holds_our_type() -> None:
 
 
 @pytest.mark.failure_mode("E3")
-def test_the_efa_plugin_runs_on_gpu_nodes_only() -> None:
-    assert _charts()["aws-efa-k8s-device-plugin"]["Values"]["nodeSelector"] == {"role": "gpu-worker"}
+@pytest.mark.parametrize("chart", ["nvidia-device-plugin", "aws-efa-k8s-device-plugin"])
+def test_the_plugins_run_on_gpu_nodes_only(chart: str) -> None:
+    assert _charts()[chart]["Values"]["nodeSelector"] == {"role": "gpu-worker"}
 
 
 @pytest.mark.failure_mode("E4")
@@ -84,7 +85,9 @@ def test_nothing_that_asks_the_cluster_waits_for_an_hour() -> None:
 
 
 def test_the_operator_is_on_the_system_nodes() -> None:
-    assert _charts()["kuberay-operator"]["Values"]["nodeSelector"] == {"role": "system"}
+    values = _charts()["kuberay-operator"]["Values"]
+    assert values["nodeSelector"] == {"role": "system"}
+    assert "tolerations" not in values
 
 
 @pytest.mark.failure_mode("F13")

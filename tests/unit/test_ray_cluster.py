@@ -1,10 +1,12 @@
 """The RayCluster, as the environments emit it."""
 
 import json
+from pathlib import Path
 
 import pytest
 import yaml
 
+from k8s.ray_cluster import HOST_SYS
 from tests.objects import (
     all_pods,
     head_pod,
@@ -17,11 +19,14 @@ from tests.objects import (
     worker_pod,
 )
 from tests.synthesis import manifests, settings_with, synthesise, templates
+from training import transport_counters
+from training.plan_model import QWEN2_5_1_5B, read_model
+from training.transport_log import log_path
 
 
 def test_the_worker_takes_its_whole_node() -> None:
     (container,) = worker_pod()["containers"]
-    amounts = {"cpu": "40", "memory": "150Gi", "nvidia.com/gpu": "4", "vpc.amazonaws.com/efa": "1"}
+    amounts = {"cpu": "40", "memory": "144Gi", "nvidia.com/gpu": "4", "vpc.amazonaws.com/efa": "1"}
     assert container["resources"] == {"requests": amounts, "limits": amounts}
     assert worker_group()["rayStartParams"]["num-gpus"] == "4"
 
@@ -63,18 +68,35 @@ def test_nccl_fails_rather_than_falls_back() -> None:
     assert (env["NCCL_SOCKET_IFNAME"], env["NCCL_DEBUG"]) == ("eth0", "INFO")
 
 
+def test_each_process_has_an_nccl_log_that_the_training_can_read() -> None:
+    variables_of_worker = variables(worker_pod()["containers"][0])
+    host, pid = "ray-worker-x7", 412
+    path = log_path(variables_of_worker["NCCL_DEBUG_FILE"], host, pid)
+    assert path == Path("/tmp/nccl-ray-worker-x7-412.log")
+    assert (variables_of_worker["NCCL_DEBUG"], variables_of_worker["NCCL_DEBUG_SUBSYS"]) == ("INFO", "INIT,NET,ENV")
+    assert Path(HOST_SYS) == transport_counters.HOST_SYS
+
+
+def test_the_flight_recorder_holds_three_steps_of_sixteen_micro_batches() -> None:
+    groups = len(read_model(QWEN2_5_1_5B).groups)
+    # Each micro-batch gathers a group twice and reduces it; the last one reduces across nodes too.
+    collectives = 3 * (16 * 3 + 1) * groups
+    assert int(variables(worker_pod()["containers"][0])["TORCH_FR_BUFFER_SIZE"]) > collectives > 2000
+
+
 @pytest.mark.failure_mode("A11")
 def test_no_huge_pages() -> None:
     assert variables(worker_pod()["containers"][0])["FI_EFA_USE_HUGE_PAGE"] == "0"
     assert "hugepages" not in json.dumps(the_one("RayCluster"))
 
 
-def test_a_network_that_the_settings_name_is_not_overridden() -> None:
-    transport = {"FI_PROVIDER": "tcp", "NCCL_NET_PLUGIN": "none", "NCCL_SOCKET_IFNAME": "eth0", "NCCL_NET": "Socket"}
+def test_what_the_settings_name_is_not_overridden() -> None:
+    own = {"NCCL_DEBUG_SUBSYS": "INIT,NET,ENV,TUNING", "NCCL_DEBUG_FILE": "/dev/shm/%h-%p"}
+    transport = {"FI_PROVIDER": "efa", "NCCL_NET_PLUGIN": "ofi", "NCCL_SOCKET_IFNAME": "eth0", **own}
     stacks = synthesise(settings_with({"ray.transport": transport}))
     (cluster,) = [obj for obj in manifests(stacks["Training"]) if obj["kind"] == "RayCluster"]
     worker = cluster["spec"]["workerGroupSpecs"][0]["template"]["spec"]["containers"][0]
-    assert transport.items() <= variables(worker).items()
+    assert own.items() <= variables(worker).items()
 
 
 @pytest.mark.failure_mode("B3")

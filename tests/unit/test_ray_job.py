@@ -8,7 +8,8 @@ import yaml
 
 from k8s.ray_job import RayJobChart
 from tests.objects import spec_of, submitter_pod, the_one
-from tests.synthesis import ENVIRONMENTS, REPOSITORY, manifests, resources, settings_with, synthesise, templates
+from tests.synthesis import CODE, ENVIRONMENTS, REPOSITORY, manifests, resources, settings_with, synthesise, templates
+from training.arguments import parse
 
 
 @pytest.mark.failure_mode("F1")
@@ -37,8 +38,8 @@ def test_another_attempt_runs_the_same_thing_anew() -> None:
 
 def test_changed_code_is_a_new_job() -> None:
     settings = settings_with({})
-    before = synthesise(settings, code={"train.py": "a = 1\n"})["Training"]
-    after = synthesise(settings, code={"train.py": "a = 2\n"})["Training"]
+    before = synthesise(settings, code={**CODE, "train.py": "a = 1\n"})["Training"]
+    after = synthesise(settings, code={**CODE, "train.py": "a = 2\n"})["Training"]
     assert _names(before, "RayJob") != _names(after, "RayJob")
     assert _names(before, "RayCluster") == _names(after, "RayCluster")
 
@@ -95,7 +96,8 @@ def test_the_code_travels_as_the_jobs_working_directory() -> None:
     (volume,) = submitter_pod()["volumes"]
     assert volume == {"name": "code", "configMap": {"name": the_one("ConfigMap")["metadata"]["name"]}}
     files = {path.name: path.read_text() for path in (REPOSITORY / "training").glob("*.py")}
-    assert the_one("ConfigMap")["data"] == files
+    # What plans a run is for the checks; tests/training shows that the job does without.
+    assert the_one("ConfigMap")["data"] == {name: files[name] for name in files.keys() - {"plan.py", "plan_memory.py"}}
     assert the_one("ConfigMap")["immutable"] is True
 
 
@@ -120,7 +122,7 @@ def test_an_empty_file_travels_too() -> None:
 @pytest.mark.failure_mode("G2")
 def test_a_run_has_a_name_of_its_own() -> None:
     name = the_one("RayJob")["metadata"]["name"]
-    assert spec_of("RayJob")["entrypoint"].startswith(f"python -m training.train --run-name {name} ")
+    assert spec_of("RayJob")["entrypoint"].startswith(f"python -m training.supervise --run-name {name} ")
 
 
 @pytest.mark.failure_mode("G1")
@@ -145,3 +147,27 @@ def test_the_entrypoint_holds_the_settings() -> None:
         "1",
         "2e-05",
     )
+
+
+def test_what_the_job_is_held_against_comes_from_the_instance_table() -> None:
+    options = _options()
+    assert options["--peak-flops"] == "121000000000000"  # one L4, bfloat16, dense
+    assert float(options["--usd-per-hour"]) == pytest.approx(9.5498, abs=1e-4)
+
+
+def test_checkpoints_and_failures_follow_the_settings() -> None:
+    options = _options()
+    assert (options["--checkpoint-every"], options["--keep-checkpoints"], options["--max-failures"]) == ("50", "2", "3")
+    assert (options["--mesh"], options["--accumulation"], options["--compile"]) == ("auto", "1", "off")
+    assert options["--require-transport"] == "efa"
+    assert "--resume" not in options
+    off = synthesise(settings_with({"training.checkpoint_every": 0}))["Training"]
+    entrypoint = next(obj for obj in manifests(off) if obj["kind"] == "RayJob")["spec"]["entrypoint"]
+    assert "--keep-checkpoints" not in entrypoint  # training refuses it where nothing is kept
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_training_takes_the_command_line(environment: str) -> None:
+    words = the_one("RayJob", environment)["spec"]["entrypoint"].replace("s3://token", "s3://bucket").split()
+    assert words[:3] == ["python", "-m", "training.supervise"]
+    assert parse(words[3:]).workers == 8

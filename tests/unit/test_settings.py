@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from environments.loading import SettingsError, environment_names, load
+from environments.loading import FOLDER, SettingsError, environment_names, load
 from environments.settings import Settings
 from tests.synthesis import ENVIRONMENTS, settings_with
 
@@ -41,6 +41,19 @@ def test_a_file_that_is_not_toml(tmp_path: Path) -> None:
         load("odd", tmp_path)
 
 
+def test_a_file_whose_name_no_stack_can_bear(tmp_path: Path) -> None:
+    (tmp_path / "My_Env.toml").write_text((FOLDER / "dev.toml").read_text())
+    with pytest.raises(SettingsError) as error:
+        load("My_Env", tmp_path)
+    assert str(error.value) == (
+        "environments/My_Env.toml is not valid: 1 problem\n"
+        "\n"
+        "  the file's name = My_Env.toml\n"
+        "    expected: up to 22 lower-case letters, digits and hyphens before .toml: it is part of every stack's name\n"
+        "    to do:    rename the file, such as to my-env.toml"
+    )
+
+
 def test_the_whole_text_of_one_error() -> None:
     with pytest.raises(SettingsError) as error:
         settings_with({"gpu_nodes.count": 0})
@@ -63,8 +76,41 @@ def test_the_whole_text_of_one_error() -> None:
         ({"gpu_nodes.count": "2"}, 'gpu_nodes.count = "2"', "a valid integer", "number of GPU nodes"),
         ({"gpu_nodes.count": 1.5}, "gpu_nodes.count = 1.5", "a valid integer", "number of GPU nodes"),
         ({"gpu_nodes.placement_group": "no"}, 'gpu_nodes.placement_group = "no"', "a valid boolean", "Write true"),
-        ({"gpu_nodes.instance_type": "g7.huge"}, '"g7.huge"', "of the table: g6.12xlarge, m7i.xlarge", "GPUs and EFA"),
-        ({"gpu_nodes.instance_type": "m7i.xlarge"}, '"m7i.xlarge"', "with GPUs and EFA interfaces", "g6.12xlarge"),
+        (
+            {"gpu_nodes.instance_type": "g7.huge"},
+            'gpu_nodes.instance_type = "g7.huge"',
+            "a type with GPUs and EFA, such as g5.8xlarge, ",
+            "python -m eks_ray_train.instance_types",
+        ),
+        (
+            {"gpu_nodes.instance_type": "g6.4xlarge"},
+            'gpu_nodes.instance_type = "g6.4xlarge"',
+            "a size of g6 that has EFA: g6.8xlarge, g6.12xlarge, g6.16xlarge, g6.24xlarge, g6.48xlarge. Sizes without "
+            "EFA are left out, for nodes that train together need it",
+            "choose one of these",
+        ),
+        ({"system_nodes.instance_type": "m5.xlarge"}, '"m5.xlarge"', "without GPUs: m7i.xlarge, m7i.2", "m7i.xlarge"),
+        (
+            {"gpu_nodes.ami_release": "1.36.1-20261399"},
+            'gpu_nodes.ami_release = "1.36.1-20261399"',
+            "there is no day 20261399",
+            "Pin the EKS AMI release, such as 1.36.",
+        ),
+        ({"system_nodes.ami_release": "1.36.1"}, 'system_nodes.ami_release = "1.36.1"', "matches", "Pin the EKS AMI"),
+        (
+            {"gpu_nodes.parallel_pull": True, "gpu_nodes.ami_release": "1.35.5-20260505"},
+            'gpu_nodes.ami_release = "1.35.5-20260505"',
+            "one of 20260610 or newer with parallel_pull = true",
+            "set parallel_pull = false",
+        ),
+        ({"ray.worker": {"cpu": 0}}, "ray.worker.cpu = 0", "greater than or equal to 1", "whole CPU cores"),
+        ({"ray.worker": 40}, "ray.worker = 40", "an object", "ray.worker"),
+        (
+            {"gpu_nodes.instance_type": "m7i.xlarge"},
+            '"m7i.xlarge"',
+            "a type with GPUs and EFA, such as",
+            "instance_types",
+        ),
         ({"system_nodes.instance_type": "g6.12xlarge"}, '"g6.12xlarge"', "without GPUs", "m7i.xlarge"),
         ({"gpu_nodes.disk_gib": 20}, "gpu_nodes.disk_gib = 20", "greater than or equal to 200", "DiskPressure"),
         ({"network.availability_zones": ["us-east-2a"]}, "availability_zones", "at least 2 items", "two to six"),
@@ -76,11 +122,11 @@ def test_the_whole_text_of_one_error() -> None:
         ),
         (
             {"network.availability_zones": ["us-east-2a", "us-west-2b"]},
-            "settings does not fit together",
-            "region us-east-2: us-west-2b is not",
-            "change one of them",
+            'network.availability_zones = ["us-east-2a", "us-west-2b"]',
+            "zones of region us-east-2: us-west-2b is elsewhere",
+            "begin with us-east-2, or change region",
         ),
-        ({"network.nat_gateways": 4}, "network does not fit together", "at most one per zone, 3 here", "change one"),
+        ({"network.nat_gateways": 4}, "network.nat_gateways = 4", "at most one per zone", "set nat_gateways = 3, or 1"),
         ({"network.vpc_cidr": "10.0.0.1/16"}, '"10.0.0.1/16"', "no host bits set", "private IPv4 network"),
         (
             {"cluster.public_endpoint_cidrs": ["0.0.0.0/0"]},
@@ -96,7 +142,12 @@ def test_the_whole_text_of_one_error() -> None:
         ),
         ({"network.vpc_cidr": "8.8.0.0/16"}, '"8.8.0.0/16"', "a private network of /16", "private IPv4 network"),
         ({"network.vpc_cidr": "10.0.0.0/8"}, '"10.0.0.0/8"', "a private network of /16", "private IPv4 network"),
-        ({"network.vpc_cidr": "10.0.0.0/18"}, "network does not fit", "/17 or larger for 3 zones", "change one"),
+        (
+            {"network.vpc_cidr": "10.0.64.0/18"},
+            'network.vpc_cidr = "10.0.64.0/18"',
+            "/17 or larger (a smaller number) for 3 zones",
+            'set vpc_cidr = "10.0.0.0/16"',
+        ),
         (
             {"cluster.public_endpoint_cidrs": ["10.0.0.0/8"]},
             "cluster.public_endpoint_cidrs",
@@ -111,24 +162,115 @@ def test_the_whole_text_of_one_error() -> None:
             {"ray.transport": {"NCCL_DEBUG": "INFO"}},
             "ray.transport",
             "also FI_PROVIDER, NCCL_NET_PLUGIN, NCCL_SOCKET_IFNAME",
-            "each value in quotes",
+            'add FI_PROVIDER = "efa", NCCL_NET_PLUGIN = "ofi", NCCL_SOCKET_IFNAME = "eth0"',
         ),
-        ({"cluster.kubernetes_version": 1.36}, "cluster.kubernetes_version = 1.36", "a valid string", "in quotes"),
+        ({"cluster.kubernetes_version": 1.36}, "cluster.kubernetes_version = 1.36", "text, in quotes", "in quotes"),
         ({"cluster.admin_principals": ["me"]}, "cluster.admin_principals.0", "arn:aws", "full IAM role"),
-        ({"capacity.mode": "guess"}, 'capacity.mode = "guess"', "'probe' or 'zone'", "Write probe"),
-        ({"capacity.mode": "zone"}, "capacity does not fit together", "capacity.zone with mode zone", "change one"),
+        ({"capacity.mode": "guess"}, 'capacity.mode = "guess"', "'zone' or 'reservation'", "Write hold"),
+        ({"capacity": {"mode": "zone"}}, "capacity.zone is missing", "a capacity.zone with mode zone", "name one of"),
         (
-            {"capacity.mode": "zone", "capacity.zone": "us-east-2d"},
-            "settings does not fit together",
-            "capacity.zone of network.availability_zones: us-east-2a",
-            "change one of them",
+            {"capacity": {"mode": "reservation"}},
+            "capacity.reservation_id is missing",
+            "a capacity.reservation_id with mode reservation",
+            "name it, such as cr-",
+        ),
+        (
+            {"capacity": {"mode": "reservation", "reservation_id": "lt-12345678"}},
+            'capacity.reservation_id = "lt-12345678"',
+            "^cr-",
+            "such as cr-",
+        ),
+        (
+            {"capacity": {"mode": "probe", "hold_minutes": 60}},
+            "capacity.hold_minutes = 60",
+            "no capacity.hold_minutes with mode probe, which would ignore it (it is 60): hold read it",
+            "remove it",
+        ),
+        (
+            {"capacity.zone": "us-east-2a"},
+            'capacity.zone = "us-east-2a"',
+            'no capacity.zone with mode hold, which would ignore it (it is "us-east-2a"): zone read it',
+            "remove it",
+        ),
+        (
+            {"capacity": {"mode": "zone", "zone": "us-east-2a", "exclude_zones": ["us-east-2b"]}},
+            'capacity.exclude_zones = ["us-east-2b"]',
+            "no capacity.exclude_zones with mode zone",
+            "remove it",
+        ),
+        (
+            {"capacity": {"mode": "zone", "zone": "us-east-2a", "zones": ["us-east-2a"]}},
+            'capacity.zones = ["us-east-2a"]',
+            "no capacity.zones with mode zone",
+            "remove it",
+        ),
+        (
+            {"capacity.reservation_id": "cr-0123456789abcdef0"},
+            'capacity.reservation_id = "cr-0123456789abcdef0"',
+            "no capacity.reservation_id with mode hold",
+            "remove it",
+        ),
+        (
+            {"capacity.reservation_type": "on-demand"},
+            'capacity.reservation_type = "on-demand"',
+            "no capacity.reservation_type with mode hold",
+            "remove it",
+        ),
+        ({"capacity.hold_minutes": 14}, "capacity.hold_minutes = 14", "greater than or equal to 15", "15 to 720"),
+        ({"capacity.hold_minutes": 721}, "capacity.hold_minutes = 721", "less than or equal to 720", "15 to 720"),
+        (
+            {"capacity.zones": ["us-east-2f"]},
+            'capacity.zones = ["us-east-2f"]',
+            "zones of network.availability_zones (us-east-2a, us-east-2b, us-east-2c), and us-east-2f is not",
+            "remove it here, or add it there",
+        ),
+        (
+            {"capacity.zones": ["us-east-2a"], "capacity.exclude_zones": ["us-east-2b"]},
+            'capacity.exclude_zones = ["us-east-2b"]',
+            "zones of those to look in (us-east-2a), and us-east-2b is not",
+            "remove it",
+        ),
+        (
+            {"capacity.exclude_zones": ["us-east-2a", "us-east-2b", "us-east-2c"]},
+            "capacity.exclude_zones = [",
+            "a zone left to look in of us-east-2a, us-east-2b, us-east-2c",
+            "remove one",
+        ),
+        (
+            {
+                "capacity": {"mode": "reservation", "reservation_id": "cr-0123456789abcdef0"},
+                "gpu_nodes.placement_group": True,
+            },
+            "gpu_nodes.placement_group = true",
+            "false with capacity.mode reservation",
+            "set placement_group = false",
+        ),
+        (
+            {"capacity": {"mode": "zone", "zone": "us-east-2d"}},
+            'capacity.zone = "us-east-2d"',
+            "one of network.availability_zones: us-east-2a",
+            "name one of these",
         ),
         ({"ray.transport": {"PATH": "/"}}, "ray.transport.PATH", "NCCL", "each value in quotes"),
         ({"ray.image": "train image"}, "ray.image", "text that matches", "with a tag or a digest"),
         ({"training.model": "./my-model"}, 'training.model = "./my-model"', "matches", "make rehearse MODEL=folder"),
         ({"training.model": "a/b; rm -rf /"}, "training.model", "matches", "Hugging Face hub"),
-        ({"training.data": "/data/my.txt"}, "training.data", "'stdlib' or 'synthetic'", "Write stdlib"),
+        ({"training.data": "/data/my.txt"}, "training.data", "matches", "Write stdlib"),
         ({"training.learning_rate": 0.0}, "training.learning_rate = 0.0", "greater than 0", "2e-5"),
+        (
+            {"training.data": "hf://datasets/a/b"},
+            "training.data_revision is missing",
+            "training.data_revision with hf:// data",
+            "pin their commit",
+        ),
+        ({"training.text_field": "body"}, "training", "training.text_field only then", ""),
+        ({"training.checkpoint_every": 201}, "training.checkpoint_every = 201", "at most training.steps, 200", "steps"),
+        (
+            {"training.schedule": "cosine", "training.warmup_steps": 200},
+            "training.warmup_steps = 200",
+            "below training.steps, 200",
+            "Give the steps",
+        ),
         ({"account": "12"}, 'account = "12"', "matches", "12 digits in quotes"),
     ],
 )
@@ -147,6 +289,51 @@ def test_bad_values(changes: dict[str, Any], field: str, expected: str, remedy: 
 def test_every_problem_is_listed_at_once() -> None:
     with pytest.raises(SettingsError, match="2 problems"):
         settings_with({"gpu_nodes.count": 0, "training.steps": 0})
+
+
+def test_all_that_does_not_go_together_in_a_section_is_listed_at_once() -> None:
+    with pytest.raises(SettingsError) as error:
+        settings_with({"network.nat_gateways": 4, "network.vpc_cidr": "10.0.0.0/20"})
+    assert [refusal.field for refusal in error.value.refusals] == ["network.vpc_cidr", "network.nat_gateways"]
+
+
+def test_a_section_that_is_refused_hides_none_that_does_not_go_with_another() -> None:
+    with pytest.raises(SettingsError) as error:
+        settings_with({"region": "us-west-2", "training.steps": 0})
+    assert [refusal.field for refusal in error.value.refusals] == ["network.availability_zones", "training.steps"]
+
+
+def test_so_is_what_does_not_go_together_between_sections() -> None:
+    with pytest.raises(SettingsError) as error:
+        settings_with(
+            {
+                "region": "us-west-2",
+                "capacity": {"mode": "reservation", "reservation_id": "cr-0123456789abcdef0"},
+                "gpu_nodes.placement_group": True,
+            }
+        )
+    assert [refusal.field for refusal in error.value.refusals] == [
+        "network.availability_zones",
+        "gpu_nodes.placement_group",
+    ]
+
+
+@pytest.mark.parametrize("release", ["1.35.4-20260423", "1.36.0-20260610", "1.36.1-20261110", None])
+def test_ami_releases_that_pull_in_parallel(release: str | None) -> None:
+    changes = {"gpu_nodes.ami_release": release} if release else {}
+    assert settings_with({"gpu_nodes.parallel_pull": True, **changes}).gpu_nodes.parallel_pull
+
+
+def test_a_broken_ami_release_without_parallel_pull() -> None:
+    nodes = settings_with({"gpu_nodes.parallel_pull": False, "gpu_nodes.ami_release": "1.35.5-20260505"}).gpu_nodes
+    assert nodes.ami_release == "1.35.5-20260505"
+
+
+def test_capacity_s_defaults() -> None:
+    assert settings_with({"capacity.hold_minutes": None}).capacity.search.hold_minutes == 60
+    assert settings_with({"capacity": {"mode": "probe"}}).capacity.search.hold_minutes is None
+    named = settings_with({"capacity": {"mode": "reservation", "reservation_id": "cr-0123456789abcdef0"}})
+    assert named.capacity.search.reservation_type == "on-demand"
 
 
 def test_settings_are_frozen() -> None:

@@ -8,8 +8,11 @@ import pytest
 
 from environments.loading import FOLDER, load
 from environments.settings import Settings
-from tests.synthesis import settings_with, synthesise
+from tests.synthesis import CODE, settings_with, synthesise
 
+_RESERVATION = {"mode": "reservation", "reservation_id": "cr-0123456789abcdef0"}
+_SOLD_IN_BLOCKS = {"gpu_nodes.instance_type": "p5.48xlarge"}
+_HUB = "hf://datasets/org/name"
 # Every other number is one more than it was, and every other switch the opposite.
 _OTHER: dict[str, dict[str, Any]] = {
     "project": {"project": "other"},
@@ -23,30 +26,53 @@ _OTHER: dict[str, dict[str, Any]] = {
     "cluster.admin_principals": {"cluster.admin_principals": ["arn:aws:iam::111122223333:role/Admin"]},
     "cluster.public_endpoint_cidrs": {"cluster.public_endpoint_cidrs": ["8.8.8.8/32"]},
     "gpu_nodes.ami_release": {"gpu_nodes.ami_release": "1.36.1-20261110"},
-    "capacity.mode": {"capacity.mode": "zone", "capacity.zone": "us-east-2a"},
+    "system_nodes.ami_release": {"system_nodes.ami_release": "1.36.1-20261110"},
+    "capacity.mode": {"capacity": {"mode": "zone", "zone": "us-east-2a"}},
+    "capacity.zones": {"capacity.zones": ["us-east-2a", "us-east-2b"]},
+    "capacity.exclude_zones": {"capacity.exclude_zones": ["us-east-2a"]},
+    "capacity.zone": {"capacity": {"mode": "zone", "zone": "us-east-2b"}},
+    "capacity.reservation_id": {"capacity": _RESERVATION | {"reservation_id": "cr-0fedcba9876543210"}},
+    "capacity.reservation_type": _SOLD_IN_BLOCKS | {"capacity": _RESERVATION | {"reservation_type": "capacity-block"}},
     "capacity.force_token": {"capacity.force_token": "again"},
     "charts.kuberay_operator": {"charts.kuberay_operator": "1.7.1"},
     "charts.nvidia_device_plugin": {"charts.nvidia_device_plugin": "0.20.1"},
     "charts.efa_device_plugin": {"charts.efa_device_plugin": "v0.5.33"},
     "ray.image": {"ray.image": "registry/image:mine"},
     "ray.version": {"ray.version": "2.58.1", "ray.image": "registry/image:mine"},
-    "ray.transport": {"ray.transport.NCCL_DEBUG": "WARN"},
+    "ray.transport": {"ray.transport.NCCL_DEBUG": "TRACE"},
     "training.model": {"training.model": "Qwen/Qwen2.5-0.5B"},
     "training.revision": {"training.revision": 40 * "0"},
     "training.data": {"training.data": "synthetic"},
+    "training.data_revision": {"training.data": _HUB, "training.data_revision": 40 * "1"},
+    "training.text_field": {"training.data": _HUB, "training.data_revision": 40 * "0", "training.text_field": "body"},
+    "training.schedule": {"training.schedule": "cosine"},
+    "training.sharding": {"training.sharding": "full"},
+    "training.activation_checkpointing": {"training.activation_checkpointing": "full"},
+    "training.require_transport": {"training.require_transport": "none"},
+    "training.resume": {"training.resume": "train-0123456789"},
     "training.learning_rate": {"training.learning_rate": 1e-5},
     "ray.head.cpu": {"ray.head.cpu": 1},
     "gpu_nodes.count": {"gpu_nodes.count": 3},
+    "gpu_nodes.instance_type": {"gpu_nodes.instance_type": "g6e.12xlarge"},
+    "system_nodes.instance_type": {"system_nodes.instance_type": "m7i.2xlarge"},
+    # Left out of the file, for they follow from the instance type.
+    "ray.worker.cpu": {"ray.worker.cpu": 39},
+    "ray.worker.memory_gib": {"ray.worker.memory_gib": 143},
+    "ray.shared_memory_gib": {"ray.shared_memory_gib": 33},
 }
-# Not in a template: test_app.py and test_cluster.py look at the stacks. The table has one type for each place, and
-# capacity.zone is tried with its mode.
+# Not in a template: test_app.py and test_cluster.py look at the stacks.
 _ELSEWHERE = {
     "account",
-    "capacity.zone",
-    "gpu_nodes.instance_type",
     "name",
-    "system_nodes.instance_type",
     "termination_protection",
+}
+
+# What goes with a setting: a version with its image, what only one mode reads with that mode.
+_BESIDE: dict[str, dict[str, Any]] = {
+    "ray.version": {"ray.image": "registry/image:mine"},
+    "capacity.zone": {"capacity": {"mode": "zone", "zone": "us-east-2a"}},
+    "capacity.reservation_id": {"capacity": _RESERVATION},
+    "capacity.reservation_type": _SOLD_IN_BLOCKS | {"capacity": _RESERVATION},
 }
 
 
@@ -72,13 +98,13 @@ def _changes(path: str) -> Mapping[str, Any]:
 
 @pytest.fixture(scope="module")
 def before() -> dict[str, Any]:
-    return synthesise(load("dev"), {"train.py": "pass\n"})
+    return synthesise(load("dev"), CODE)
 
 
 @pytest.mark.parametrize("path", [path for path in _leaves(Settings) if path not in _ELSEWHERE])
 def test_a_setting_that_changes_nothing_would_be_dead(path: str, before: dict[str, Any]) -> None:
     baseline = before
-    if path == "ray.version":  # a version goes with its image
-        baseline = synthesise(settings_with({"ray.image": "registry/image:mine"}), {"train.py": "pass\n"})
-    after = synthesise(settings_with(_changes(path)), {"train.py": "pass\n"})
+    if path in _BESIDE:
+        baseline = synthesise(settings_with(_BESIDE[path]), CODE)
+    after = synthesise(settings_with(_changes(path)), CODE)
     assert after != baseline

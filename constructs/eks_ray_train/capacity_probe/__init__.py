@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .construct import CapacityProbe as CapacityProbe
+    from .search import Search as Search
 else:
 
     def __getattr__(name):
@@ -12,7 +13,11 @@ else:
             from .construct import CapacityProbe
 
             return CapacityProbe
+        if name == "Search":
+            from .search import Search
+
+            return Search
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["CapacityProbe"]
+__all__ = ["CapacityProbe", "Search"]

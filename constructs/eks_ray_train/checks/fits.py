@@ -1,18 +1,20 @@
 """Every pod fits its node, and all do together: one that does not is Pending while the nodes bill."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
-from eks_ray_train.checks.finding import Finding
+from eks_ray_train.checks.finding import Problem
 from eks_ray_train.checks.node_capacity import Amounts, allocatable
-from eks_ray_train.checks.pods import DAEMONS_ON_EVERY_NODE, DAEMONS_ON_GPU_NODES, SYSTEM_PODS, Json, Pod, pods_of
-from environments.settings import Settings
-from k8s.namespace import FABRIC_CHECK_PRIORITY, WORKER_PRIORITY
+from eks_ray_train.checks.pods import DAEMONS_ON_EVERY_NODE, DAEMONS_ON_GPU_NODES, SYSTEM_PODS, Pod, pods_of
+from eks_ray_train.checks.rule import Phase, Subject, rule
+from k8s.pods import FABRIC_CHECK_PRIORITY, WORKER_PRIORITY
 
 
-def pods_fit(settings: Settings, objects: Sequence[Json]) -> Iterator[Finding]:
-    """Rule ``pod-fits``, by first fit of the largest first, on the nodes that the settings ask for."""
-    pods = list(pods_of(objects))
-    system, gpu = settings.system_nodes, settings.gpu_nodes
+@rule("pod-fits", "every pod fits its node, and all of them together do", phase=Phase.OBJECTS)
+def pods_fit(subject: Subject) -> Iterator[Problem]:
+    """By first fit of the largest first, on the nodes that the settings ask for."""
+    pods = list(pods_of(subject.objects))
+    system, gpu = subject.settings.system_nodes, subject.settings.gpu_nodes
     yield from _place(
         [*(pod for pod in pods if pod.role == "system"), *SYSTEM_PODS],
         nodes=system.count,
@@ -29,19 +31,49 @@ def pods_fit(settings: Settings, objects: Sequence[Json]) -> Iterator[Finding]:
         )
 
 
-def _place(pods: Sequence[Pod], *, nodes: int, room: Amounts, where: str) -> Iterator[Finding]:
-    free = [room] * nodes
-    for pod in sorted(pods, key=lambda pod: (-pod.requests.memory_mib, pod.name)):
+@dataclass
+class _Node:
+    free: Amounts
+    pods: list[str] = field(default_factory=list)
+
+
+def _place(pods: Sequence[Pod], *, nodes: int, room: Amounts, where: str) -> Iterator[Problem]:
+    free = [_Node(room) for _ in range(nodes)]
+    ordered = sorted(pods, key=lambda pod: (-pod.requests.memory_mib, pod.name))
+    for position, pod in enumerate(ordered):
+        # On a single node, what follows has to fit beside it.
+        rest = ordered[position + 1 :] if nodes == 1 else []
         for _ in range(pod.count):
-            target = next((index for index, amounts in enumerate(free) if pod.requests.fits(amounts)), None)
+            target = next((node for node in free if pod.requests.fits(node.free)), None)
             if target is None:
-                most = max(free, key=lambda amounts: amounts.memory_mib)
-                yield Finding(
-                    code="pod-fits",
-                    field=pod.field,
-                    value=f"{pod.requests} for {pod.name}",
-                    expected=f"at most {most}, the most that is free on one of {where}",
-                    remedy="ask for less, or choose a larger instance type or more nodes",
-                )
+                yield _does_not_fit(pod, max(free, key=lambda node: node.free.memory_mib), rest, where)
                 break
-            free[target] = free[target] - pod.requests
+            target.free = target.free - pod.requests
+            target.pods.append(pod.name)
+
+
+def _does_not_fit(pod: Pod, best: _Node, rest: Sequence[Pod], where: str) -> Problem:
+    # What the settings give no size to can only be made room for.
+    own = pod.field.startswith("ray.")
+    others = [*best.pods, *(each.name for each in rest if own)]
+    beside = f", beside {', '.join(dict.fromkeys(others))}" if others else ""
+    room = best.free
+    for each in rest if own else ():
+        for _ in range(each.count):
+            room = room - each.requests
+    return Problem(
+        field=pod.field,
+        value=f"{pod.requests} for {pod.name}",
+        expected=f"at most {room.rounded_down()}, the most that is free on one of {where}{beside}"
+        if best.free.pods
+        else f"no pod more: {where} have as many as EKS allows",
+        remedy=f"{_ASK_FOR_LESS[pod.field] if own else _MAKE_ROOM[pod.role]}, or choose a larger instance type"
+        f"{' or more nodes' if best.pods else ''}",
+    )
+
+
+_ASK_FOR_LESS = {
+    "ray.head": "ask for less",
+    "ray.worker": "leave [ray.worker] and ray.shared_memory_gib out, for what such a node has, or ask for less",
+}
+_MAKE_ROOM = {"system": "lower ray.head", "gpu-worker": "lower ray.worker"}

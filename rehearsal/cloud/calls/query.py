@@ -61,6 +61,11 @@ def query_error(error: RefusedError) -> str:
     return f"<ErrorResponse><Error>{inner}</Error><RequestId>rehearsal</RequestId></ErrorResponse>"
 
 
+def s3_error(error: RefusedError) -> str:
+    """Return an error of S3."""
+    return f"<Error><Code>{error.code}</Code><Message>{xml(str(error), '')}</Message></Error>"
+
+
 def ec2_answer(action: str, result: Mapping[str, Any]) -> str:
     """Return an answer of EC2."""
     return f"<{action}Response><requestId>rehearsal</requestId>{xml(result, 'item')}</{action}Response>"

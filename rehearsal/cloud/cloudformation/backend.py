@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 
 from rehearsal.cloud.account import Account
+from rehearsal.cloud.chart_sources import charts_of
 from rehearsal.cloud.cloudformation.changes import changes, nothing_changes
 from rehearsal.cloud.cloudformation.deployment import Deployment
 from rehearsal.cloud.cloudformation.exports import Exports
@@ -102,6 +103,7 @@ class CloudFormation:
             stack.role = submission.role or stack.role
             stack.set_status(f"{action}_IN_PROGRESS", "User Initiated")
         scope = self._scope(stack, submission.template, parameters)
+        self.account.charts.look_at(charts_of(submission.template.resources))
 
         def work() -> None:
             Deployment(

@@ -73,12 +73,20 @@ class Deployment:
         except Exception as error:
             self.stack.event(name, definition["Type"], None, f"{self.action}_FAILED", reason_of(error))
             raise
+        if old is not None and old.failed:
+            self.steps.delete(old)
+            old = None
         if old is None:
-            new = self.steps.create(name, definition, properties, needs)
+            try:
+                new = self.steps.create(name, definition, properties, needs)
+            except Exception:
+                self._keep_half(name)
+                raise
         else:
             try:
                 new = self.steps.update(old, definition, properties, needs)
             except Exception:
+                self._keep_half(name)
                 if is_custom(old.type):
                     # CloudFormation undoes a failed update with a second Update, also of the resource that failed.
                     with self._lock:
@@ -87,6 +95,15 @@ class Deployment:
         with self._lock, self.stack.lock:
             self.stack.resources[name] = new
             self._done.append((old, new))
+
+    def _keep_half(self, name: str) -> None:
+        """Remember what exists of a resource that failed: a rollback deletes it, and without one it stays."""
+        half = self.steps.half_made.pop(name, None)
+        if half is not None:
+            with self._lock, self.stack.lock:
+                self._done.append((None, half))
+                if name not in self._before or self._before[name].failed:
+                    self.stack.resources[name] = half
 
     def _outputs(self) -> dict[str, Output]:
         outputs = {}
@@ -110,7 +127,7 @@ class Deployment:
                 new = self.stack.resources[name] if name in self.definitions else None
                 if new is None:
                     del self.stack.resources[name]
-            if new is not None and new.physical_id == old.physical_id:
+            if new is not None and (old.failed or new.physical_id == old.physical_id):
                 continue
             if old.retain if new is None else old.retain_when_replaced:
                 self.steps.skip(old)
@@ -144,7 +161,8 @@ class Deployment:
             else:
                 self.steps.delete(new)
             with self.stack.lock:
-                del self.stack.resources[name]
+                if self.stack.resources.get(name) is new:
+                    del self.stack.resources[name]
             return
         back = old
         if new.physical_id != old.physical_id and not is_custom(new.type):

@@ -1,5 +1,6 @@
 """Intrinsic functions. One that is not here fails by name."""
 
+import base64
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -114,6 +115,10 @@ def _find_in_map(argument: Any, scope: Scope) -> Any:
     return scope.mapping(*resolve(argument, scope))
 
 
+def _base64(argument: Any, scope: Scope) -> str:
+    return base64.b64encode(text(resolve(argument, scope)).encode()).decode()
+
+
 def _contains(argument: Any, scope: Scope) -> bool:
     values, wanted = resolve(argument, scope)
     return wanted in values
@@ -121,6 +126,7 @@ def _contains(argument: Any, scope: Scope) -> bool:
 
 _FUNCTIONS: Mapping[str, Callable[[Any, Scope], Any]] = {
     "Fn::And": lambda argument, scope: all(resolve(item, scope) for item in argument),
+    "Fn::Base64": _base64,
     "Fn::Contains": _contains,
     "Fn::Equals": _equals,
     "Fn::FindInMap": _find_in_map,

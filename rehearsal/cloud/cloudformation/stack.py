@@ -12,7 +12,10 @@ from rehearsal.cloud.events import EventLog
 
 @dataclass(frozen=True, kw_only=True)
 class Deployed:
-    """A resource that exists; ``needs`` are the logical ids that have to outlive it."""
+    """A resource that exists; ``needs`` are the logical ids that have to outlive it.
+
+    One whose creation has ``failed`` is there all the same, and an update of the stack makes it anew.
+    """
 
     logical_id: str
     type: str
@@ -23,6 +26,7 @@ class Deployed:
     retain: bool = False
     retain_when_replaced: bool = False
     retain_on_rollback: bool = False
+    failed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -14,24 +15,23 @@ from rehearsal.cloud.resources.registry import Registry, is_custom
 
 
 class Steps:
-    """The steps of an operation on one stack."""
+    """The steps of an operation on one stack.
+
+    ``half_made`` are what exists of resources whose creation failed, by logical id: they are there until a rollback.
+    """
 
     def __init__(self, stack: Stack, types: Registry) -> None:
         self._stack = stack
         self._types = types
+        self.half_made: dict[str, Deployed] = {}
 
     def create(self, logical_id: str, definition: dict[str, Any], properties: Any, needs: frozenset[str]) -> Deployed:
-        """Create a resource; when that fails half way, what was claimed is deleted again."""
+        """Create a resource; when that fails half way, what was claimed is in ``half_made``."""
         kind, request = self._request(logical_id, definition["Type"], properties)
 
         def work() -> Made:
             kind.check(request)
-            try:
-                return kind.create(request)
-            except BaseException:
-                if request.claimed is not None:
-                    self._delete(logical_id, request.claimed, kind, request)
-                raise
+            return self._create(kind, request, definition, needs)
 
         return _deployed(definition, request, self._timed("CREATE", request, None, work), needs)
 
@@ -41,10 +41,14 @@ class Steps:
         changed = {
             key
             for key in old.properties.keys() | properties.keys()
-            if old.properties.get(key) != properties.get(key) and key != "Tags" and key not in kind.harmless
+            if old.properties.get(key) != properties.get(key) and key not in kind.harmless
         }
+        # A custom resource's Tags are a property like any other: its function hears of them.
+        retagged = "Tags" in changed and not is_custom(old.type)
+        if retagged:
+            changed.remove("Tags")
         kept = Made(old.physical_id, old.attributes)
-        if not changed:
+        if not changed and not retagged:
             return _deployed(definition, request, kept, needs)
 
         def work() -> Made:
@@ -52,11 +56,23 @@ class Steps:
             if changed & kind.replaced_by:
                 reason = f"Requested update requires the creation of a new physical resource: {sorted(changed)}"
                 self._stack.event(old.logical_id, old.type, old.physical_id, "UPDATE_IN_PROGRESS", reason)
-                return kind.create(request)
+                return self._create(kind, request, definition, needs)
             kind.refuse_update(changed)
-            return kind.update(kept, request, old.properties)
+            made = kind.update(kept, request, old.properties) if changed else kept
+            if retagged:
+                kind.retag(made, request, old.properties)
+            return made
 
         return _deployed(definition, request, self._timed("UPDATE", request, old.physical_id, work), needs)
+
+    def _create(self, kind: ResourceType, request: Request, definition: dict[str, Any], needs: frozenset[str]) -> Made:
+        try:
+            return kind.create(request)
+        except Exception:
+            if request.claimed is not None:
+                half = _deployed(definition, request, Made(request.claimed), needs)
+                self.half_made[request.logical_id] = replace(half, failed=True)
+            raise
 
     def delete(self, deployed: Deployed) -> None:
         """Delete a resource."""

@@ -8,7 +8,6 @@ from rehearsal.cloud.account import Account
 from rehearsal.cloud.functions.definitions import Function
 from rehearsal.cloud.functions.packages import unpack
 
-STAND_INS = Path(__file__).parent.parent / "charts"
 _HELM = Path(__file__).with_name("helm.py")
 
 
@@ -44,10 +43,7 @@ def environment(function: Function, scratch: Path, account: Account) -> dict[str
             _program(programs / "aws", f'exec "{sys.executable}" "{folder / "aws"}" "$@"')
         if (folder / "helm").exists():
             _program(programs / "helm", f'exec "{sys.executable}" -I "{_HELM}" "$@"')
-            charts = [account.charts] if account.charts else []
-            given["HELM_REHEARSAL_CHARTS"] = os.pathsep.join(str(chart) for chart in [*charts, STAND_INS])
             given["HELM_REHEARSAL_REAL"] = str(folder / "helm")
-            given["HELM_REHEARSAL_STAND_INS"] = str(STAND_INS)
     return given
 
 

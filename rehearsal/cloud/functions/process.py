@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -21,8 +20,6 @@ from rehearsal.cloud.functions.environment import environment
 
 _BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
 _KEPT_OUTPUT = 20_000
-# What the stand-in for helm says, on a line of its own or inside a text that Python printed.
-_NOTE = re.compile(r"rehearsal: ([^\n\\]*)")
 
 
 class FunctionFailedError(RefusedError):
@@ -108,8 +105,6 @@ def invoke(function: Function, event: dict[str, Any], seconds: float, account: A
             seconds=round(time.monotonic() - started, 3),
             output=output[-_KEPT_OUTPUT:],
         )
-        for note in _NOTE.findall(output):
-            account.events.write(action="NOTE", logical_id=event.get("LogicalResourceId"), reason=note)
         if late:
             raise FunctionFailedError(f"{function.name}: Task timed out after {limit:.2f} seconds")
         return _answer(function, answer, process.returncode)

@@ -52,7 +52,7 @@ class ResourceType(ABC):
 
     ``properties`` are those that the emulation acts on; ``harmless`` those that it may ignore, each with the reason.
     Every other property is refused. ``replaced_by`` are the properties whose change makes a new resource on AWS, and
-    ``updated_by`` those that ``update`` acts on; a change of another one is refused too.
+    ``updated_by`` those that ``update`` acts on; a change of another one is refused too. Tags are ``retag``'s business.
     """
 
     type: ClassVar[str]
@@ -81,6 +81,10 @@ class ResourceType(ABC):
     def update(self, made: Made, request: Request, old: dict[str, Any]) -> Made:
         """Change a resource in place from its ``old`` properties to the request's."""
         raise RefusedError(f"{request.type}: the rehearsal does not emulate updates")
+
+    def retag(self, made: Made, request: Request, old: dict[str, Any]) -> None:
+        """Bring the tags from those of the ``old`` properties to the request's."""
+        raise RefusedError(f"{request.type}: the rehearsal does not emulate updates of ['Tags']")
 
     @abstractmethod
     def delete(self, physical_id: str, request: Request) -> None:

@@ -1,10 +1,10 @@
 """AWS::EC2::EIP."""
 
-from rehearsal.cloud.resources.base import Made, Request, ResourceType
-from rehearsal.cloud.resources.tags import tag_specifications
+from rehearsal.cloud.resources.base import Made, Request
+from rehearsal.cloud.resources.tags import TaggedInEc2, tag_specifications
 
 
-class Eip(ResourceType):
+class Eip(TaggedInEc2):
     """An elastic IP address."""
 
     type = "AWS::EC2::EIP"
@@ -18,6 +18,10 @@ class Eip(ResourceType):
             Domain=wanted.get("Domain", "vpc"), TagSpecifications=tag_specifications("elastic-ip", wanted)
         )
         return Made(made["PublicIp"], {"AllocationId": made["AllocationId"], "PublicIp": made["PublicIp"]})
+
+    def tagged_id(self, made: Made) -> str:
+        """Return the allocation's id; the address is the physical id."""
+        return str(made.attributes["AllocationId"])
 
     def delete(self, physical_id: str, request: Request) -> None:
         """Release it."""

@@ -1,11 +1,11 @@
 """AWS::EC2::FlowLog."""
 
 from rehearsal.cloud.errors import RefusedError
-from rehearsal.cloud.resources.base import Made, Request, ResourceType
-from rehearsal.cloud.resources.tags import tag_specifications
+from rehearsal.cloud.resources.base import Made, Request
+from rehearsal.cloud.resources.tags import TaggedInEc2, tag_specifications
 
 
-class FlowLog(ResourceType):
+class FlowLog(TaggedInEc2):
     """A flow log that goes to a log group."""
 
     type = "AWS::EC2::FlowLog"

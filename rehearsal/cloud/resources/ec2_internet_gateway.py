@@ -1,10 +1,10 @@
 """AWS::EC2::InternetGateway."""
 
-from rehearsal.cloud.resources.base import Made, Request, ResourceType
-from rehearsal.cloud.resources.tags import tag_specifications
+from rehearsal.cloud.resources.base import Made, Request
+from rehearsal.cloud.resources.tags import TaggedInEc2, tag_specifications
 
 
-class InternetGateway(ResourceType):
+class InternetGateway(TaggedInEc2):
     """An internet gateway."""
 
     type = "AWS::EC2::InternetGateway"

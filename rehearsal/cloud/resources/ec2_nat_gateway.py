@@ -1,10 +1,10 @@
 """AWS::EC2::NatGateway."""
 
-from rehearsal.cloud.resources.base import Made, Request, ResourceType
-from rehearsal.cloud.resources.tags import tag_specifications
+from rehearsal.cloud.resources.base import Made, Request
+from rehearsal.cloud.resources.tags import TaggedInEc2, tag_specifications
 
 
-class NatGateway(ResourceType):
+class NatGateway(TaggedInEc2):
     """A NAT gateway with an elastic IP address."""
 
     type = "AWS::EC2::NatGateway"

@@ -1,5 +1,8 @@
 """AWS::EC2::PlacementGroup."""
 
+from typing import Any
+
+from rehearsal.cloud.account import Placement
 from rehearsal.cloud.errors import RefusedError
 from rehearsal.cloud.resources.base import Made, Request, ResourceType
 
@@ -19,8 +22,12 @@ class PlacementGroup(ResourceType):
         if strategy not in _STRATEGIES:
             raise RefusedError(f"Value ({strategy}) for parameter strategy is invalid", "InvalidParameterValue")
         name = request.name("GroupName")
-        self.account.placement_groups[name] = strategy
+        self.account.placement_groups[name] = Placement(strategy=strategy, tags=request.properties.get("Tags", []))
         return Made(name, {"GroupName": name})
+
+    def retag(self, made: Made, request: Request, old: dict[str, Any]) -> None:
+        """Change its tags."""
+        self.account.placement_groups[made.physical_id].tags = request.properties.get("Tags", [])
 
     def delete(self, physical_id: str, request: Request) -> None:
         """Delete it; refused while instances are in it."""

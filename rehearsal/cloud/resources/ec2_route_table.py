@@ -1,10 +1,10 @@
 """AWS::EC2::RouteTable."""
 
-from rehearsal.cloud.resources.base import Made, Request, ResourceType
-from rehearsal.cloud.resources.tags import tag_specifications
+from rehearsal.cloud.resources.base import Made, Request
+from rehearsal.cloud.resources.tags import TaggedInEc2, tag_specifications
 
 
-class RouteTable(ResourceType):
+class RouteTable(TaggedInEc2):
     """A route table."""
 
     type = "AWS::EC2::RouteTable"

@@ -1,12 +1,12 @@
 """AWS::EC2::SecurityGroup."""
 
 from rehearsal.cloud.errors import RefusedError
-from rehearsal.cloud.resources.base import Made, Request, ResourceType
+from rehearsal.cloud.resources.base import Made, Request
 from rehearsal.cloud.resources.ec2_rules import permission
-from rehearsal.cloud.resources.tags import tag_specifications
+from rehearsal.cloud.resources.tags import TaggedInEc2, tag_specifications
 
 
-class SecurityGroup(ResourceType):
+class SecurityGroup(TaggedInEc2):
     """A security group; without rules for outbound traffic EC2 allows all of it."""
 
     type = "AWS::EC2::SecurityGroup"

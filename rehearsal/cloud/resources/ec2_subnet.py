@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from rehearsal.cloud.resources.base import Made, Request, ResourceType
-from rehearsal.cloud.resources.tags import tag_specifications
+from rehearsal.cloud.resources.base import Made, Request
+from rehearsal.cloud.resources.tags import TaggedInEc2, tag_specifications
 
 
-class Subnet(ResourceType):
+class Subnet(TaggedInEc2):
     """A subnet."""
 
     type = "AWS::EC2::Subnet"

@@ -3,11 +3,11 @@
 from typing import Any
 
 from rehearsal.cloud.errors import RefusedError
-from rehearsal.cloud.resources.base import Made, Request, ResourceType
-from rehearsal.cloud.resources.tags import tag_specifications
+from rehearsal.cloud.resources.base import Made, Request
+from rehearsal.cloud.resources.tags import TaggedInEc2, tag_specifications
 
 
-class Vpc(ResourceType):
+class Vpc(TaggedInEc2):
     """A VPC."""
 
     type = "AWS::EC2::VPC"

@@ -1,10 +1,10 @@
 """AWS::EC2::VPCEndpoint."""
 
-from rehearsal.cloud.resources.base import Made, Request, ResourceType
-from rehearsal.cloud.resources.tags import tag_specifications
+from rehearsal.cloud.resources.base import Made, Request
+from rehearsal.cloud.resources.tags import TaggedInEc2, tag_specifications
 
 
-class VpcEndpoint(ResourceType):
+class VpcEndpoint(TaggedInEc2):
     """An endpoint of a service inside a VPC."""
 
     type = "AWS::EC2::VPCEndpoint"

@@ -48,6 +48,11 @@ class AccessEntry(ResourceType):
         self.account.eks.cluster(wanted["ClusterName"]).access_entries[wanted["PrincipalArn"]] = dict(wanted)
         return made
 
+    def retag(self, made: Made, request: Request, old: dict[str, Any]) -> None:
+        """Change its tags."""
+        wanted = request.properties
+        self.account.eks.cluster(wanted["ClusterName"]).access_entries[wanted["PrincipalArn"]] = dict(wanted)
+
     def delete(self, physical_id: str, request: Request) -> None:
         """Delete it."""
         principal, cluster = physical_id.split("|")

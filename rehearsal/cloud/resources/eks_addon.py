@@ -54,12 +54,21 @@ class Addon(ResourceType):
     def update(self, made: Made, request: Request, old: dict[str, Any]) -> Made:
         """Change its configuration."""
         _check_configuration(request.properties)
+        self._keep(made, request)
         return made
+
+    def retag(self, made: Made, request: Request, old: dict[str, Any]) -> None:
+        """Change its tags."""
+        self._keep(made, request)
 
     def delete(self, physical_id: str, request: Request) -> None:
         """Delete it."""
         cluster, name = physical_id.split("|")
         self.account.eks.cluster(cluster).addons.pop(name, None)
+
+    def _keep(self, made: Made, request: Request) -> None:
+        cluster, name = made.physical_id.split("|")
+        self.account.eks.cluster(cluster).addons[name] = dict(request.properties)
 
     def _arn(self, wanted: dict[str, Any]) -> str:
         return self.account.arn("eks", f"addon/{wanted['ClusterName']}/{wanted['AddonName']}/1")

@@ -11,6 +11,7 @@ from rehearsal.cloud.errors import RefusedError
 from rehearsal.cloud.resources.base import Made, Request, ResourceType, ignored
 from rehearsal.cloud.resources.eks_cluster_checks import OFFERED_VERSIONS, check_cluster
 from rehearsal.cloud.resources.spelling import lower_keys
+from rehearsal.cloud.resources.tags import as_map
 
 
 class EksCluster(ResourceType):
@@ -67,7 +68,7 @@ class EksCluster(ResourceType):
             "status": "ACTIVE",
             "certificateAuthority": {"data": base64.b64encode(self_signed()).decode()},
             "platformVersion": "eks.1",
-            "tags": {tag["Key"]: tag["Value"] for tag in wanted.get("Tags", [])},
+            "tags": as_map(wanted.get("Tags")),
         }
         with eks.lock:
             eks.clusters[name] = Cluster(
@@ -91,6 +92,10 @@ class EksCluster(ResourceType):
         cluster.description["version"] = after
         cluster.description["resourcesVpcConfig"].update(lower_keys(wanted["ResourcesVpcConfig"]))
         return Made(made.physical_id, _attributes(cluster.description, wanted))
+
+    def retag(self, made: Made, request: Request, old: dict[str, Any]) -> None:
+        """Change its tags."""
+        self.account.eks.cluster(made.physical_id).description["tags"] = as_map(request.properties.get("Tags"))
 
     def delete(self, physical_id: str, request: Request) -> None:
         """Delete it with its security group; refused while it has node groups."""

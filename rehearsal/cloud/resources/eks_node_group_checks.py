@@ -1,5 +1,6 @@
 """What EKS and EC2 refuse when a node group is created."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +8,8 @@ from eks_ray_train.instance_types import INSTANCE_TYPES, InstanceType
 from rehearsal.cloud.account import Account
 from rehearsal.cloud.eks import Cluster
 from rehearsal.cloud.errors import RefusedError
+from rehearsal.cloud.reservations import Launch
+from rehearsal.cloud.resources.eks_capacity_checks import CapacityTarget, capacity_target, check_market
 
 _INVALID = "InvalidParameterException"
 _NVIDIA = ("AL2023_x86_64_NVIDIA", "AL2023_ARM_64_NVIDIA", "AL2_x86_64_GPU", "BOTTLEROCKET_x86_64_NVIDIA")
@@ -17,14 +20,29 @@ _JOINED_NOT = "NodeCreationFailure: Instances failed to join the kubernetes clus
 
 @dataclass(frozen=True, kw_only=True)
 class NodePlan:
-    """What a node group's nodes will be: the zones of its subnets, in order, and what each node gets."""
+    """What a node group's nodes will be: a subnet for each zone, in order, and what each node gets."""
 
     instance: InstanceType
-    zones: tuple[str, ...]
+    subnets: Mapping[str, str]
     security_groups: tuple[str, ...]
     placement_group: str | None
     efa_interfaces: int
     gpus: int
+    market: str
+    target: CapacityTarget
+
+    def launch_in(self, zone: str) -> Launch:
+        """Return what EC2 is asked for in a zone."""
+        return Launch(
+            instance_type=self.instance.name,
+            zone=zone,
+            subnet=self.subnets[zone],
+            market=self.market,
+            reservation_id=self.target.reservation_id,
+            group_arn=self.target.group_arn,
+            preference=self.target.preference,
+            placement_group=self.placement_group,
+        )
 
 
 def plan_nodes(wanted: dict[str, Any], cluster: Cluster, account: Account) -> NodePlan:
@@ -32,9 +50,11 @@ def plan_nodes(wanted: dict[str, Any], cluster: Cluster, account: Account) -> No
     _check_sizes(wanted["ScalingConfig"])
     _check_version(str(wanted.get("Version", cluster.description["version"])), cluster.description["version"])
     check_taints(wanted.get("Taints", []))
-    instance = _instance(wanted)
-    zones = _zones(wanted["Subnets"], instance, cluster, account)
     data = _launch_template(wanted, account)
+    market = check_market(wanted, data)
+    instance = _instance(wanted, data)
+    subnets = _zones(wanted["Subnets"], instance, cluster, account)
+    zones = tuple(subnets)
     interfaces = data.get("NetworkInterfaces", [])
     groups = data.get("SecurityGroupIds", [])
     if groups and interfaces:
@@ -44,14 +64,14 @@ def plan_nodes(wanted: dict[str, Any], cluster: Cluster, account: Account) -> No
         )
     if any("SubnetId" in interface for interface in interfaces):
         raise RefusedError("Launch template should not contain a subnet id in its network interfaces", _INVALID)
-    efa = [interface for interface in interfaces if interface.get("InterfaceType") == "efa"]
+    efa = [interface for interface in interfaces if interface.get("InterfaceType") in ("efa", "efa-only")]
     if len(efa) > instance.efa_interfaces:
         raise RefusedError(
             f"{instance.name} has {instance.efa_interfaces} EFA interfaces, the launch template has {len(efa)}",
             "InvalidParameterCombination",
         )
-    if efa and len(set(zones)) > 1:
-        raise RefusedError(f"EFA needs subnets of one Availability Zone, not of {sorted(set(zones))}", _INVALID)
+    if efa and len(zones) > 1:
+        raise RefusedError(f"EFA needs subnets of one Availability Zone, not of {sorted(zones)}", _INVALID)
     groups = [*groups, *(group for interface in interfaces for group in interface.get("Groups", []))]
     if groups:
         account.client("ec2").describe_security_groups(GroupIds=groups)
@@ -64,11 +84,13 @@ def plan_nodes(wanted: dict[str, Any], cluster: Cluster, account: Account) -> No
     _check_joining(wanted, cluster, account)
     return NodePlan(
         instance=instance,
-        zones=zones,
+        subnets=subnets,
         security_groups=tuple(groups) or (cluster.security_group_id,),
         placement_group=placement,
         efa_interfaces=len(efa),
         gpus=instance.gpus if wanted.get("AmiType") in _NVIDIA else 0,
+        market=market,
+        target=capacity_target(data, market, account),
     )
 
 
@@ -104,8 +126,8 @@ def _check_version(version: str, cluster_version: str) -> None:
         )
 
 
-def _instance(wanted: dict[str, Any]) -> InstanceType:
-    names = wanted.get("InstanceTypes", [])
+def _instance(wanted: dict[str, Any], data: dict[str, Any]) -> InstanceType:
+    names = wanted.get("InstanceTypes") or [name for name in [data.get("InstanceType")] if name]
     if len(names) != 1:
         raise RefusedError(f"AWS::EKS::Nodegroup: the rehearsal needs exactly one instance type, not {names}")
     if names[0] not in INSTANCE_TYPES:
@@ -120,12 +142,12 @@ def _instance(wanted: dict[str, Any]) -> InstanceType:
     return instance
 
 
-def _zones(subnets: list[str], instance: InstanceType, cluster: Cluster, account: Account) -> tuple[str, ...]:
+def _zones(subnets: list[str], instance: InstanceType, cluster: Cluster, account: Account) -> dict[str, str]:
     ec2 = account.client("ec2")
     found = {subnet["SubnetId"]: subnet for subnet in ec2.describe_subnets(SubnetIds=subnets)["Subnets"]}
     if outside := [name for name in subnets if found[name]["VpcId"] != cluster.vpc_id]:
         raise RefusedError(f"Subnets {outside} are not in the cluster's VPC {cluster.vpc_id}", _INVALID)
-    zones = tuple(found[name]["AvailabilityZone"] for name in subnets)
+    zones = {str(found[name]["AvailabilityZone"]): name for name in subnets}
     offerings = ec2.describe_instance_type_offerings(
         LocationType="availability-zone", Filters=[{"Name": "instance-type", "Values": [instance.name]}]
     )["InstanceTypeOfferings"]
@@ -151,7 +173,7 @@ def _launch_template(wanted: dict[str, Any], account: Account) -> dict[str, Any]
     if not versions:
         raise RefusedError(f"Could not find the specified version {template['Version']} for {template['Id']}", _INVALID)
     data: dict[str, Any] = versions[0]["LaunchTemplateData"]
-    if "InstanceType" in data:
+    if "InstanceType" in data and wanted.get("InstanceTypes"):
         raise RefusedError("You cannot specify instance types in both the node group and the launch template", _INVALID)
     for refused in ("IamInstanceProfile", "ImageId"):
         if data.get(refused):
@@ -166,8 +188,8 @@ def _check_placement(name: str | None, zones: tuple[str, ...], account: Account)
         return
     if name not in account.placement_groups:
         raise RefusedError(f"The placement group '{name}' is unknown.", "InvalidPlacementGroup.Unknown")
-    if account.placement_groups[name] == "cluster" and len(set(zones)) > 1:
-        raise RefusedError(f"The cluster placement group {name} cannot span {sorted(set(zones))}", _INVALID)
+    if account.placement_groups[name].strategy == "cluster" and len(zones) > 1:
+        raise RefusedError(f"The cluster placement group {name} cannot span {sorted(zones)}", _INVALID)
 
 
 def _check_joining(wanted: dict[str, Any], cluster: Cluster, account: Account) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 from rehearsal.cloud.eks import NodeGroup
 from rehearsal.cloud.errors import RefusedError
 from rehearsal.cloud.resources.base import Made, Request, ResourceType, ignored
-from rehearsal.cloud.resources.eks_node_group_checks import plan_nodes
+from rehearsal.cloud.resources.eks_node_group_checks import NodePlan, plan_nodes
 from rehearsal.cloud.resources.eks_nodes import deregister, launch, register, terminate
+from rehearsal.cloud.resources.tags import as_map
 
 
 class EksNodeGroup(ResourceType):
@@ -53,38 +54,53 @@ class EksNodeGroup(ResourceType):
             raise RefusedError(f"NodeGroup already exists with name {name}", "ResourceInUseException")
         plan = plan_nodes(wanted, cluster, self.account)
         arn = self.account.arn("eks", f"nodegroup/{wanted['ClusterName']}/{name}/{uuid.uuid4()}")
+        description = _description(wanted, arn)
+        scaling = self.account.scaling.create(
+            self.account.arn("autoscaling", "autoScalingGroup:"),
+            wanted["ClusterName"],
+            name,
+            description["scalingConfig"],
+        )
         group = NodeGroup(
-            description=_description(wanted, arn),
+            description=description,
             instance_type=plan.instance.name,
             security_groups=plan.security_groups,
             placement_group=plan.placement_group,
+            scaling=scaling,
         )
-        zones = launch(plan, int(wanted["ScalingConfig"]["DesiredSize"]), self.account)
+        description["resources"] = {"autoScalingGroups": [{"name": scaling.name}]}
         physical_id = f"{wanted['ClusterName']}/{name}"
         with eks.lock:
             cluster.node_groups[name] = group
         request.claim(physical_id)
-        try:
-            register(group, zones, plan, wanted, self.account)
-        except RefusedError:
-            terminate(plan.instance.name, zones[len(group.nodes) :], self.account)
-            raise
+        self._start(group, plan, int(wanted["ScalingConfig"]["DesiredSize"]), wanted)
         return Made(
             physical_id, {"Arn": arn, "ClusterName": wanted["ClusterName"], "Id": physical_id, "NodegroupName": name}
         )
 
     def update(self, made: Made, request: Request, old: dict[str, Any]) -> Made:
-        """Exchange all nodes for such as the group now wants."""
+        """Change the size, or exchange all nodes for such as the group now wants."""
         wanted = {**request.properties, "NodegroupName": made.attributes["NodegroupName"]}
         cluster = self.account.eks.cluster(wanted["ClusterName"])
         plan = plan_nodes(wanted, cluster, self.account)
         group = cluster.node_groups[wanted["NodegroupName"]]
-        deregister(group, list(group.nodes), self.account)
-        zones = launch(plan, int(wanted["ScalingConfig"]["DesiredSize"]), self.account)
-        group.description = _description(wanted, made.attributes["Arn"])
+        size, names = int(wanted["ScalingConfig"]["DesiredSize"]), list(group.nodes)
+        only_size = {**old, "ScalingConfig": None, "Tags": None} == {
+            **request.properties,
+            "ScalingConfig": None,
+            "Tags": None,
+        }
+        deregister(group, names[size:] if only_size else names, self.account)
+        group.description.update(_description(wanted, made.attributes["Arn"]))
+        group.scaling.sizes = group.description["scalingConfig"]
         group.security_groups, group.placement_group = plan.security_groups, plan.placement_group
-        register(group, zones, plan, wanted, self.account)
+        self._start(group, plan, size - len(group.nodes), wanted)
         return made
+
+    def retag(self, made: Made, request: Request, old: dict[str, Any]) -> None:
+        """Change its tags."""
+        group = self.account.eks.node_group(*made.physical_id.split("/"))
+        group.description["tags"] = as_map(request.properties.get("Tags"))
 
     def delete(self, physical_id: str, request: Request) -> None:
         """Delete it with its nodes."""
@@ -93,6 +109,19 @@ class EksNodeGroup(ResourceType):
         deregister(group, list(group.nodes), self.account)
         with self.account.eks.lock:
             del self.account.eks.cluster(cluster).node_groups[name]
+        with self.account.scaling.lock:
+            group.scaling.deleted = True
+
+    def _start(self, group: NodeGroup, plan: NodePlan, count: int, wanted: dict[str, Any]) -> None:
+        """Launch instances and let them join."""
+        instances = launch(group, plan, count, self.account)
+        try:
+            register(group, instances, plan, wanted, self.account)
+        except RefusedError:
+            joined = [instance.id for instance in group.nodes.values()]
+            terminate(group, [item for item in instances if item.id not in joined], self.account)
+            raise
+        group.description.update(status="ACTIVE", health={"issues": []})
 
 
 def _description(wanted: dict[str, Any], arn: str) -> dict[str, Any]:
@@ -102,17 +131,19 @@ def _description(wanted: dict[str, Any], arn: str) -> dict[str, Any]:
         "nodegroupArn": arn,
         "clusterName": wanted["ClusterName"],
         "createdAt": datetime.now(UTC).timestamp(),
-        "status": "ACTIVE",
+        "status": "CREATING",
+        "health": {"issues": []},
         "capacityType": wanted.get("CapacityType", "ON_DEMAND"),
         "scalingConfig": {
             "minSize": int(sizes["MinSize"]),
             "maxSize": int(sizes["MaxSize"]),
             "desiredSize": int(sizes["DesiredSize"]),
         },
-        "instanceTypes": wanted["InstanceTypes"],
+        "instanceTypes": wanted.get("InstanceTypes", []),
         "subnets": wanted["Subnets"],
         "amiType": wanted["AmiType"],
         "nodeRole": wanted["NodeRole"],
         "labels": wanted.get("Labels", {}),
         "version": wanted.get("Version"),
+        "tags": as_map(wanted.get("Tags")),
     }

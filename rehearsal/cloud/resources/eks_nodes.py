@@ -9,57 +9,89 @@ from eks_ray_train.checks.node_capacity import allocatable, max_pods
 from rehearsal.cloud.account import Account
 from rehearsal.cloud.eks import NodeGroup
 from rehearsal.cloud.errors import RefusedError
+from rehearsal.cloud.launches import launch as start
+from rehearsal.cloud.reservations import BLOCK, Instance
 from rehearsal.cloud.resources.eks_node_group_checks import NodePlan, check_taints
 
 DEVICES = "rehearsal/devices"
 
 
-def launch(plan: NodePlan, count: int, account: Account) -> list[str]:
-    """Take ``count`` instances, spread over the zones; return the zone of each. Gives all back when one is missing."""
-    taken: list[str] = []
+def launch(group: NodeGroup, plan: NodePlan, count: int, account: Account) -> list[Instance]:
+    """Start ``count`` instances, spread over the zones, as the group's Auto Scaling group does.
+
+    Raises RefusedError in EKS's words where one is missing, and then starts none.
+    """
+    taken: list[Instance] = []
     while len(taken) < count:
-        placed = Counter(taken)
+        placed = Counter(instance.zone for instance in taken)
         refusals = []
-        for zone in sorted(set(plan.zones), key=lambda zone: placed[zone]):
+        for zone, subnet in sorted(plan.subnets.items(), key=lambda item: placed[item[0]]):
             try:
-                account.capacity.take(zone, plan.instance.name, 1)
+                instance = start(plan.launch_in(zone), account)
             except RefusedError as error:
-                refusals.append(str(error))
+                refusals.append(_words(error, plan))
+                group.scaling.failed(refusals[-1], zone, subnet)
                 continue
-            taken.append(zone)
+            group.scaling.launched(instance.id, zone, subnet)
+            taken.append(instance)
             break
         else:
-            terminate(plan.instance.name, taken, account)
+            terminate(group, taken, account)
+            group.description["status"] = "CREATE_FAILED" if not group.nodes else "DEGRADED"
+            issue = {
+                "code": "AsgInstanceLaunchFailures",
+                "message": refusals[0],
+                "resourceIds": [group.scaling.name],
+            }
+            group.description["health"] = {"issues": [issue]}
             raise RefusedError(
-                "AsgInstanceLaunchFailures: Could not launch On-Demand Instances. InsufficientInstanceCapacity - "
-                f"{refusals[0]} Launching EC2 instance failed."
+                'Resource handler returned message: "[Issue(Code=AsgInstanceLaunchFailures, '
+                f"Message={refusals[0]}, ResourceIds=[{group.scaling.name}])] (Service: null, Status Code: 0, Request "
+                'ID: null)" (HandlerErrorCode: GeneralServiceException)'
             )
     return taken
 
 
-def terminate(instance_type: str, zones: list[str], account: Account) -> None:
-    """Give instances back."""
-    for zone in zones:
-        account.capacity.give_back(zone, instance_type, 1)
+def terminate(group: NodeGroup, instances: list[Instance], account: Account) -> None:
+    """End instances."""
+    for instance in instances:
+        account.capacity.terminate(instance.id)
+        group.scaling.terminated(instance.id, instance.zone)
 
 
-def register(group: NodeGroup, zones: list[str], plan: NodePlan, wanted: dict[str, Any], account: Account) -> None:
-    """Make a Node object for each new instance."""
-    for zone in zones:
+def register(
+    group: NodeGroup, instances: list[Instance], plan: NodePlan, wanted: dict[str, Any], account: Account
+) -> None:
+    """Make a Node object for each new instance, and say from which reservation it was launched."""
+    for instance in instances:
         token = uuid.uuid4()
         name = f"ip-10-{token.bytes[0]}-{token.bytes[1]}-{token.bytes[2]}.{account.region}.compute.internal"
-        account.kubernetes.create_node(node_object(name, zone, plan, wanted, account.region))
-        group.nodes[name] = zone
+        account.kubernetes.create_node(node_object(name, instance, plan, wanted, account.region))
+        group.nodes[name] = instance
+        account.events.write(
+            action="LAUNCH",
+            node_group=group.description["nodegroupName"],
+            node=name,
+            zone=instance.zone,
+            instance_type=instance.instance_type,
+            market=instance.market,
+            reservation=instance.reservation,
+        )
 
 
 def deregister(group: NodeGroup, names: list[str], account: Account) -> None:
-    """Remove Node objects and give their instances back."""
+    """Remove Node objects and end their instances."""
     for name in names:
         account.kubernetes.delete_node(name)
-        terminate(group.instance_type, [group.nodes.pop(name)], account)
+        terminate(group, [group.nodes.pop(name)], account)
 
 
-def node_object(name: str, zone: str, plan: NodePlan, wanted: dict[str, Any], region: str) -> dict[str, Any]:
+def _words(error: RefusedError, plan: NodePlan) -> str:
+    kind = "Capacity Block" if plan.market == BLOCK else "On-Demand"
+    return f"Could not launch {kind} Instances. {error.code} - {error} Launching EC2 instance failed."
+
+
+def node_object(name: str, launched: Instance, plan: NodePlan, wanted: dict[str, Any], region: str) -> dict[str, Any]:
     """Return a Node as its kubelet registers it; the devices wait in an annotation for their plugins."""
     instance, room = plan.instance, allocatable(plan.instance)
     devices = {"nvidia.com/gpu": plan.gpus, "vpc.amazonaws.com/efa": plan.efa_interfaces}
@@ -77,12 +109,12 @@ def node_object(name: str, zone: str, plan: NodePlan, wanted: dict[str, Any], re
                 "kubernetes.io/os": "linux",
                 "node.kubernetes.io/instance-type": instance.name,
                 "topology.kubernetes.io/region": region,
-                "topology.kubernetes.io/zone": zone,
+                "topology.kubernetes.io/zone": launched.zone,
             },
             "annotations": {DEVICES: json.dumps({key: str(count) for key, count in devices.items() if count})},
         },
         "spec": {
-            "providerID": f"aws:///{zone}/i-{uuid.uuid4().hex[:17]}",
+            "providerID": f"aws:///{launched.zone}/{launched.id}",
             **({"taints": check_taints(wanted["Taints"])} if wanted.get("Taints") else {}),
         },
         "status": {

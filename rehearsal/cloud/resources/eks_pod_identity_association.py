@@ -43,6 +43,11 @@ class PodIdentityAssociation(ResourceType):
         self.account.eks.cluster(wanted["ClusterName"]).associations[made.attributes["AssociationId"]] = dict(wanted)
         return made
 
+    def retag(self, made: Made, request: Request, old: dict[str, Any]) -> None:
+        """Change its tags."""
+        wanted = request.properties
+        self.account.eks.cluster(wanted["ClusterName"]).associations[made.attributes["AssociationId"]] = dict(wanted)
+
     def delete(self, physical_id: str, request: Request) -> None:
         """Delete it."""
         association = physical_id.rsplit("/", 1)[-1]

@@ -4,6 +4,7 @@ from typing import Any
 
 from rehearsal.cloud.resources.base import Made, Request, ResourceType
 from rehearsal.cloud.resources.iam_documents import document
+from rehearsal.cloud.resources.tags import as_list, tag_changes
 
 
 class Role(ResourceType):
@@ -54,6 +55,13 @@ class Role(ResourceType):
                 iam.delete_role_policy(RoleName=name, PolicyName=policy["PolicyName"])
         self._set_policies(name, wanted)
         return made
+
+    def retag(self, made: Made, request: Request, old: dict[str, Any]) -> None:
+        """Change its tags."""
+        iam, change = self.account.client("iam"), tag_changes(request.properties, old)
+        if change.removed:
+            iam.untag_role(RoleName=made.physical_id, TagKeys=change.removed)
+        iam.tag_role(RoleName=made.physical_id, Tags=as_list(change.kept))
 
     def delete(self, physical_id: str, request: Request) -> None:
         """Delete it; IAM refuses while a policy of another resource is still in it."""

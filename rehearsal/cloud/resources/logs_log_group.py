@@ -3,6 +3,7 @@
 from typing import Any
 
 from rehearsal.cloud.resources.base import Made, Request, ResourceType
+from rehearsal.cloud.resources.tags import as_map, tag_changes
 
 
 class LogGroup(ResourceType):
@@ -16,7 +17,7 @@ class LogGroup(ResourceType):
     def create(self, request: Request) -> Made:
         """Create it with its retention."""
         name = request.name("LogGroupName", 512)
-        tags = {tag["Key"]: tag["Value"] for tag in request.properties.get("Tags", [])}
+        tags = as_map(request.properties.get("Tags"))
         self.account.client("logs").create_log_group(logGroupName=name, tags=tags)
         request.claim(name)
         self._set_retention(name, request.properties)
@@ -26,6 +27,15 @@ class LogGroup(ResourceType):
         """Change the retention."""
         self._set_retention(made.physical_id, request.properties)
         return made
+
+    def retag(self, made: Made, request: Request, old: dict[str, Any]) -> None:
+        """Change its tags."""
+        logs, change = self.account.client("logs"), tag_changes(request.properties, old)
+        arn = self.account.arn("logs", f"log-group:{made.physical_id}")
+        if change.removed:
+            logs.untag_resource(resourceArn=arn, tagKeys=change.removed)
+        if change.kept:
+            logs.tag_resource(resourceArn=arn, tags=change.kept)
 
     def delete(self, physical_id: str, request: Request) -> None:
         """Delete it."""

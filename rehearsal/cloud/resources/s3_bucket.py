@@ -55,6 +55,14 @@ class Bucket(ResourceType):
         self._set(made.physical_id, request.properties)
         return made
 
+    def retag(self, made: Made, request: Request, old: dict[str, Any]) -> None:
+        """Change its tags."""
+        s3 = self.account.client("s3")
+        if request.properties.get("Tags"):
+            s3.put_bucket_tagging(Bucket=made.physical_id, Tagging={"TagSet": request.properties["Tags"]})
+        else:
+            s3.delete_bucket_tagging(Bucket=made.physical_id)
+
     def delete(self, physical_id: str, request: Request) -> None:
         """Delete it; refused while it holds anything."""
         self.account.client("s3").delete_bucket(Bucket=physical_id)

@@ -36,6 +36,36 @@ def pod_faults(spec: Object, path: str, *, always: bool | None) -> Iterator[Faul
                 message = f'Duplicate value: "{container["name"]}"'
                 yield Fault(field=f"{place}.name", message=message, reason="FieldValueDuplicate")
             seen.add(container["name"])
+    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    if required := affinity.get("requiredDuringSchedulingIgnoredDuringExecution"):
+        place = f"{path}.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+        yield from _term_faults(required.get("nodeSelectorTerms") or [], place)
+
+
+def _term_faults(terms: list[Object], place: str) -> Iterator[Fault]:
+    if not terms:
+        message = "Required value: must have at least one node selector term"
+        yield Fault(field=place, message=message, reason="FieldValueRequired")
+    for number, term in enumerate(terms):
+        for at, expression in enumerate(term.get("matchExpressions") or []):
+            field = f"{place}[{number}].matchExpressions[{at}]"
+            count = len(expression.get("values") or [])
+            match expression["operator"]:
+                case "In" | "NotIn" if not count:
+                    message = "Required value: must be specified when `operator` is 'In' or 'NotIn'"
+                    yield Fault(field=f"{field}.values", message=message, reason="FieldValueRequired")
+                case "Gt" | "Lt" if count != 1:
+                    message = "Required value: must be specified single value when `operator` is 'Lt' or 'Gt'"
+                    yield Fault(field=f"{field}.values", message=message, reason="FieldValueRequired")
+                case "Exists" | "DoesNotExist" if count:
+                    message = "Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+                    yield Fault(field=f"{field}.values", message=message, reason="FieldValueForbidden")
+                case "In" | "NotIn" | "Gt" | "Lt" | "Exists" | "DoesNotExist":
+                    pass
+                case other:
+                    yield Fault(
+                        field=f"{field}.operator", message=f'Invalid value: "{other}": not a valid selector operator'
+                    )
 
 
 def _container_faults(container: Object, place: str, volumes: set[str]) -> Iterator[Fault]:

@@ -51,10 +51,17 @@ class Request:
         if not self.body:
             return {}
         try:
-            if "yaml" in self.content_type:
-                return yaml.load(self.body, Loader=yaml.CSafeLoader)
             return json.loads(self.body)
-        except (ValueError, yaml.YAMLError) as error:
+        except ValueError as error:
+            # kubectl and helm call JSON YAML, and KubeRay's CRDs take seconds as such.
+            if "yaml" in self.content_type:
+                return self._yaml()
+            raise bad_request(f"the object provided cannot be read: {error}") from None
+
+    def _yaml(self) -> Any:
+        try:
+            return yaml.load(self.body, Loader=yaml.CSafeLoader)
+        except yaml.YAMLError as error:
             raise bad_request(f"the object provided cannot be read: {error}") from None
 
     def obj(self) -> Object:

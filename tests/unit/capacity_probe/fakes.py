@@ -1,179 +1,213 @@
-"""EC2 and Service Quotas in memory, strict about parameters: botocore's own service models check each call."""
+"""EC2, Service Quotas and Resource Groups in memory: botocore's service models check each call and each answer."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from functools import cache
+from datetime import datetime, timedelta
 from typing import Any
-
-import botocore.session
-from botocore.exceptions import ClientError
-from botocore.validate import ParamValidator
 
 from eks_ray_train.capacity_probe.asset.gpu_capacity.clients import Clients
 
+from .clock import NOW as NOW
+from .clock import Clock
+from .recording import Service, Tape, page
+from .recording import error as error
+from .reservations import ACCOUNT, Reservations
+
 REGION = "us-east-2"
-NOW = datetime(2026, 11, 29, 12, 0, 0, 345_678, tzinfo=UTC)
 A, B, C = "us-east-2a", "us-east-2b", "us-east-2c"
 SUBNETS = {A: "subnet-0a", B: "subnet-0b"}
 TAGS = {"eks-ray-train:stack": "dev-Gpu"}
+GROUP = f"arn:aws:resource-groups:us-east-2:{ACCOUNT}:group/dev-Gpu-CapacityReservations"
+STACK_ID = f"arn:aws:cloudformation:us-east-2:{ACCOUNT}:stack/dev-Gpu/1"
 
 
-class Crash(BaseException):  # not an error of the code: Lambda ends the process
-    pass
-
-
-def error(code: str, operation: str, message: str = "EC2's words.") -> ClientError:
-    return ClientError({"Error": {"Code": code, "Message": message}}, operation)
-
-
-@cache
-def _model(service: str) -> Any:
-    return botocore.session.get_session().get_service_model(service)
-
-
-class _Recorder:
-    service: str
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[str, dict[str, Any]]] = []
-        self.failures: dict[str, BaseException] = {}
-
-    def record(self, operation: str, parameters: dict[str, Any]) -> None:
-        report = ParamValidator().validate(parameters, _model(self.service).operation_model(operation).input_shape)
-        assert not report.has_errors(), report.generate_report()
-        self.calls.append((operation, parameters))
-        if operation in self.failures:
-            raise self.failures[operation]
-
-    def parameters_of(self, operation: str) -> list[dict[str, Any]]:
-        return [parameters for name, parameters in self.calls if name == operation]
-
-    @property
-    def operations(self) -> list[str]:
-        return [name for name, _ in self.calls]
-
-
-def _page(key: str, items: list[Any], parameters: dict[str, Any]) -> dict[str, Any]:
-    """One item a page, for code that reads the first page only must not pass."""
-    at = int(parameters.get("NextToken", 0))
-    return {key: items[at : at + 1]} | ({"NextToken": str(at + 1)} if at + 1 < len(items) else {})
-
-
-class FakeEc2(_Recorder):
-    """Zones are offered, have room and a score as told; reservations have the states of EC2's."""
+class FakeEc2(Service):
+    """Zones are offered and have a score as told; ``members`` are what EC2 shows of the groups, and from when."""
 
     service = "ec2"
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, tape: Tape, clock: Clock) -> None:
+        super().__init__(tape)
+        self.clock = clock
         self.offered = [A, B]
         self.scores: dict[str, int] = {}
         self.instances: list[dict[str, Any]] = []
-        self.no_room: dict[str, str] = {}  # zone -> code of the refusal
-        self.reservations: list[dict[str, Any]] = []
-        self.hidden: set[str] = set()  # reservations that the search does not show yet
-        self.new_states = ["active"]  # of a new reservation, one a look
-        self.tokens: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
+        self.made = Reservations(clock)
+        self.members: dict[str, dict[str, datetime]] = {}  # reservation -> group -> since when
+        self.target: str | None = None  # of the nodes' launch template
+        self.moved_after = timedelta(0)
 
-    def describe_availability_zones(self, **parameters: Any) -> dict[str, Any]:
-        self.record("DescribeAvailabilityZones", parameters)
-        return {"AvailabilityZones": [{"ZoneName": z, "ZoneId": f"use2-az-{z[-1]}"} for z in (A, B, C)]}
+    def describe_availability_zones(self, **given: Any) -> dict[str, Any]:
+        zones = [{"ZoneName": z, "ZoneId": f"use2-az-{z[-1]}"} for z in (A, B, C)]
+        return self.answer("DescribeAvailabilityZones", given, lambda: {"AvailabilityZones": zones})
 
-    def describe_instance_type_offerings(self, **parameters: Any) -> dict[str, Any]:
-        self.record("DescribeInstanceTypeOfferings", parameters)
+    def describe_instance_type_offerings(self, **given: Any) -> dict[str, Any]:
         offerings = [{"InstanceType": "g6.12xlarge", "Location": zone} for zone in self.offered]
-        return _page("InstanceTypeOfferings", offerings, parameters)
+        return self.answer(
+            "DescribeInstanceTypeOfferings", given, lambda: page("InstanceTypeOfferings", offerings, given)
+        )
 
-    def describe_instances(self, **parameters: Any) -> dict[str, Any]:
-        self.record("DescribeInstances", parameters)
-        return _page("Reservations", [{"Instances": [i]} for i in self.instances], parameters)
+    def describe_instances(self, **given: Any) -> dict[str, Any]:
+        def effect() -> dict[str, Any]:
+            self.move()
+            return page("Reservations", [{"Instances": [dict(instance)]} for instance in self.instances], given)
 
-    def get_spot_placement_scores(self, **parameters: Any) -> dict[str, Any]:
-        self.record("GetSpotPlacementScores", parameters)
+        return self.answer("DescribeInstances", given, effect)
+
+    def run(self, count: int, zone: str, target: str | None = None) -> None:
+        """From now on ``count`` nodes run in a zone, and no others; ``target`` is a reservation or a group."""
+        for node in self.instances:
+            self.made.leave(node)
+        self.instances = [instance("g6.12xlarge", 24, SubnetId=SUBNETS[zone]) for _ in range(count)]
+        self.target = target
+        for node in self.instances:
+            if target and target.startswith("cr-"):
+                self.made.enter(node, target)
+        self.move(at_once=True)
+
+    def move(self, at_once: bool = False) -> None:
+        """Move nodes that target a group and are in no reservation into one that is a member, as EC2 does."""
+        for node in self.instances:
+            if "CapacityReservationId" in node and self.made.ended(node["CapacityReservationId"]):
+                del node["CapacityReservationId"]
+            if "CapacityReservationId" in node or not (self.target or "").startswith("arn:"):
+                continue
+            for reservation in self.made.open:
+                since = self.members.get(reservation["CapacityReservationArn"], {}).get(str(self.target))
+                there = node.get("SubnetId") == SUBNETS.get(reservation["AvailabilityZone"])
+                after = timedelta(0) if at_once else self.moved_after
+                room = reservation["AvailableInstanceCount"]
+                if since is not None and since + after <= self.clock.now and there and room:
+                    self.made.enter(node, reservation["CapacityReservationId"])
+                    break
+
+    def get_spot_placement_scores(self, **given: Any) -> dict[str, Any]:
         scores = [{"AvailabilityZoneId": f"use2-az-{z[-1]}", "Score": s} for z, s in self.scores.items()]
-        return _page("SpotPlacementScores", scores, parameters)
+        return self.answer("GetSpotPlacementScores", given, lambda: page("SpotPlacementScores", scores, given))
 
-    def create_capacity_reservation(self, **parameters: Any) -> dict[str, Any]:
-        self.record("CreateCapacityReservation", parameters)
-        seen = self.tokens.get(parameters["ClientToken"])
-        if seen:
-            if seen[0] != parameters:
-                raise error("IdempotentParameterMismatch", "CreateCapacityReservation")
-            return {"CapacityReservation": seen[1]}
-        zone = parameters["AvailabilityZone"]
-        if zone in self.no_room:
-            raise error(self.no_room[zone], "CreateCapacityReservation")
-        reservation = {
-            "CapacityReservationId": f"cr-{len(self.reservations)}",
-            "AvailabilityZone": zone,
-            "State": self.new_states[0],
-            "EndDate": parameters["EndDate"],
-            "Tags": parameters["TagSpecifications"][0]["Tags"],
-        }
-        self.reservations.append(reservation)
-        self.tokens[parameters["ClientToken"]] = (parameters, reservation)
-        if "after CreateCapacityReservation" in self.failures:
-            raise self.failures["after CreateCapacityReservation"]
-        return {"CapacityReservation": dict(reservation)}
+    def create_capacity_reservation(self, **given: Any) -> dict[str, Any]:
+        return self.answer("CreateCapacityReservation", given, lambda: {"CapacityReservation": self.made.create(given)})
 
-    def describe_capacity_reservations(self, **parameters: Any) -> dict[str, Any]:
-        self.record("DescribeCapacityReservations", parameters)
-        shown = [r for r in self.reservations if r["CapacityReservationId"] not in self.hidden]
-        if "CapacityReservationIds" in parameters:
-            shown = [r for r in shown if r["CapacityReservationId"] in parameters["CapacityReservationIds"]]
-            if not shown:
-                raise error("InvalidCapacityReservationId.NotFound", "DescribeCapacityReservations")
-            if shown[0]["State"] == "pending" and len(self.new_states) > 1:
-                self.new_states.pop(0)
-                shown[0]["State"] = self.new_states[0]
-        for condition in parameters.get("Filters", []):
-            key = condition["Name"].removeprefix("tag:")
-            shown = [r for r in shown if any(t["Key"] == key and t["Value"] in condition["Values"] for t in r["Tags"])]
-        return _page("CapacityReservations", [dict(r) for r in shown], parameters)
+    def describe_capacity_reservations(self, **given: Any) -> dict[str, Any]:
+        def effect() -> dict[str, Any]:
+            self.move()
+            return page("CapacityReservations", self.made.describe(given), given)
 
-    def cancel_capacity_reservation(self, **parameters: Any) -> dict[str, Any]:
-        self.record("CancelCapacityReservation", parameters)
-        found = [r for r in self.reservations if r["CapacityReservationId"] == parameters["CapacityReservationId"]]
-        if found[0]["State"] not in ("active", "pending"):
-            raise error("InvalidState", "CancelCapacityReservation")
-        found[0]["State"] = "cancelled"
-        return {"Return": True}
+        return self.answer("DescribeCapacityReservations", given, effect)
+
+    def modify_capacity_reservation(self, **given: Any) -> dict[str, Any]:
+        return self.answer("ModifyCapacityReservation", given, lambda: self.made.modify(given))
+
+    def cancel_capacity_reservation(self, **given: Any) -> dict[str, Any]:
+        return self.answer("CancelCapacityReservation", given, lambda: self.made.cancel(given))
+
+    def get_groups_for_capacity_reservation(self, **given: Any) -> dict[str, Any]:
+        def effect() -> dict[str, Any]:
+            found = self.made.by_id(given["CapacityReservationId"], "GetGroupsForCapacityReservation")
+            if found not in self.made.shown:
+                raise error("InvalidCapacityReservationId.NotFound", "GetGroupsForCapacityReservation")
+            joined = self.members.get(found["CapacityReservationArn"], {})
+            groups = [
+                {"GroupArn": group, "OwnerId": ACCOUNT} for group, since in joined.items() if since <= self.clock.now
+            ]
+            return page("CapacityReservationGroups", groups, given)
+
+        return self.answer("GetGroupsForCapacityReservation", given, effect)
+
+    @property
+    def reservations(self) -> list[dict[str, Any]]:
+        return self.made.all
+
+    @property
+    def no_room(self) -> dict[str, str]:
+        return self.made.no_room
+
+    @no_room.setter
+    def no_room(self, codes: dict[str, str]) -> None:
+        self.made.no_room = codes
 
     @property
     def tried(self) -> list[str]:
-        return [parameters["AvailabilityZone"] for parameters in self.parameters_of("CreateCapacityReservation")]
+        return [given["AvailabilityZone"] for given in self.parameters_of("CreateCapacityReservation")]
 
     @property
     def open_reservations(self) -> list[str]:
-        return [r["CapacityReservationId"] for r in self.reservations if r["State"] in ("active", "pending")]
+        return [r["CapacityReservationId"] for r in self.made.open]
 
 
-class FakeQuotas(_Recorder):
+class FakeQuotas(Service):
+    """``applied`` is what was set for the account, by code, beside the Spot quota, which is ample unless it is set."""
+
     service = "service-quotas"
 
-    def __init__(self, applied: float | None = 192.0, default: float = 0.0) -> None:
-        super().__init__()
-        self.applied = applied
-        self.default = default
+    def __init__(self, tape: Tape) -> None:
+        super().__init__(tape)
+        self.applied: float | None = 192.0
+        self.default = 0.0
+        self.spot: float | None = 960.0
 
-    def get_service_quota(self, **parameters: Any) -> dict[str, Any]:
-        self.record("GetServiceQuota", parameters)
-        if self.applied is None:
-            raise error("NoSuchResourceException", "GetServiceQuota")
-        return {"Quota": {"Value": self.applied}}
+    def get_service_quota(self, **given: Any) -> dict[str, Any]:
+        def effect() -> dict[str, Any]:
+            value = self.spot if given["QuotaCode"] == "L-3819A6DF" else self.applied
+            if value is None:
+                raise error("NoSuchResourceException", "GetServiceQuota")
+            return {"Quota": {"Value": value}}
 
-    def get_aws_default_service_quota(self, **parameters: Any) -> dict[str, Any]:
-        self.record("GetAWSDefaultServiceQuota", parameters)
-        return {"Quota": {"Value": self.default}}
+        return self.answer("GetServiceQuota", given, effect)
+
+    def get_aws_default_service_quota(self, **given: Any) -> dict[str, Any]:
+        return self.answer("GetAWSDefaultServiceQuota", given, lambda: {"Quota": {"Value": self.default}})
+
+
+class FakeGroups(Service):
+    """Adds members; EC2 shows them ``seen_after``. ``refused`` are answers that fail, used up one a call."""
+
+    service = "resource-groups"
+
+    def __init__(self, tape: Tape, ec2: FakeEc2) -> None:
+        super().__init__(tape)
+        self.ec2 = ec2
+        self.seen_after = timedelta(0)
+        self.refused: list[str] = []
+
+    def group_resources(self, **given: Any) -> dict[str, Any]:
+        def effect() -> dict[str, Any]:
+            (arn,) = given["ResourceArns"]
+            if self.refused:
+                failure = {"ResourceArn": arn, "ErrorCode": self.refused.pop(0), "ErrorMessage": "Its words."}
+                return {"Failed": [failure], "Pending": []}
+            self.ec2.members.setdefault(arn, {}).setdefault(given["Group"], self.ec2.clock.now + self.seen_after)
+            if self.seen_after:
+                return {"Failed": [], "Pending": [{"ResourceArn": arn}]}
+            return {"Succeeded": [arn], "Failed": [], "Pending": []}
+
+        return self.answer("GroupResources", given, effect)
+
+
+class FakeStacks(Service):
+    """CloudFormation, with one stack."""
+
+    service = "cloudformation"
+
+    def __init__(self, tape: Tape) -> None:
+        super().__init__(tape)
+        self.status = "UPDATE_IN_PROGRESS"
+
+    def describe_stacks(self, **given: Any) -> dict[str, Any]:
+        assert given == {"StackName": STACK_ID}
+        stack = {"StackName": "dev-Gpu", "CreationTime": NOW, "StackStatus": self.status}
+        return self.answer("DescribeStacks", given, lambda: {"Stacks": [stack]})
 
 
 class World:
-    """The clients, with a clock that sleeping moves."""
+    """The clients of one account, with a clock that sleeping moves, and questions asked one after the other."""
 
     def __init__(self) -> None:
-        self.ec2 = FakeEc2()
-        self.quotas = FakeQuotas()
-        self.now = NOW
+        self.clock = Clock()
+        self.tape = Tape()
+        self.ec2 = FakeEc2(self.tape, self.clock)
+        self.quotas = FakeQuotas(self.tape)
+        self.groups = FakeGroups(self.tape, self.ec2)
+        self.stacks = FakeStacks(self.tape)
         self.remaining: Callable[[], int] = lambda: 300_000
 
     @property
@@ -181,50 +215,17 @@ class World:
         return Clients(
             ec2=self.ec2,
             quotas=self.quotas,
+            groups=self.groups,
+            stacks=self.stacks,
             region=REGION,
-            remaining_ms=self.remaining,
-            now=lambda: self.now,
-            sleep=self._sleep,
+            remaining_ms=lambda: self.remaining(),
+            now=lambda: self.clock.now,
+            sleep=self.clock.sleep,
+            at_once=lambda *questions: [question() for question in questions],
         )
 
-    def _sleep(self, seconds: float) -> None:
-        self.now += timedelta(seconds=seconds)
-
-
-def properties(**changes: Any) -> dict[str, Any]:
-    """What CloudFormation sends: every value a string; None leaves a property out."""
-    given = {
-        "ServiceToken": "arn:aws:lambda:us-east-2:111111111111:function:framework",
-        "ServiceTimeout": "600",
-        "InstanceType": "g6.12xlarge",
-        "Count": "2",
-        "VcpusPerInstance": "48",
-        "QuotaCode": "L-DB2E81BA",
-        "QuotaFamilies": ["g", "vt"],
-        "Mode": "probe",
-        "SubnetsByZone": SUBNETS,
-        "Tags": TAGS,
-    } | changes
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def create(request_id: str = "request-1", **changes: Any) -> dict[str, Any]:
-    return {
-        "RequestType": "Create",
-        "RequestId": request_id,
-        "StackId": "stack",
-        "ResponseURL": "https://secret.example",
-        "ResourceProperties": properties(**changes),
-    }
-
-
-def update(physical_id: str, old: dict[str, Any], new: dict[str, Any], request_id: str = "request-2") -> dict[str, Any]:
-    return create(request_id) | {
-        "RequestType": "Update",
-        "PhysicalResourceId": physical_id,
-        "OldResourceProperties": old,
-        "ResourceProperties": new,
-    }
+    def forget_calls(self) -> None:
+        self.tape.calls.clear()
 
 
 def instance(kind: str, cores: int, threads: int = 2, **more: Any) -> dict[str, Any]:

@@ -7,45 +7,22 @@ from typing import Any
 
 import boto3
 import pytest
-from aws_cdk import App, CfnParameter, Environment, Fn, Stack, Token, Validations
+from aws_cdk import App, Environment, Fn, Token, Validations
 from aws_cdk.assertions import Match, Template
 from cdk_nag import AwsSolutionsChecks
 
-from eks_ray_train.capacity_probe import CapacityProbe, construct
+from eks_ray_train.capacity_probe import Search, construct
 from eks_ray_train.capacity_probe.asset.gpu_capacity.errors import ProbeError
-from eks_ray_train.capacity_probe.asset.gpu_capacity.events import on_event
 from eks_ray_train.capacity_probe.asset.gpu_capacity.properties import parse
-from eks_ray_train.instance_types import INSTANCE_TYPES
-from eks_ray_train.placement_group import PlacementGroup
+from eks_ray_train.capacity_reservations import ReservationTarget
 
-from .fakes import World, create
-
-ZONES = ["us-east-2a", "us-east-2b"]
-
-
-def small_app(
-    env: Environment | None = None, in_group: bool = False, **changes: Any
-) -> tuple[App, Stack, CapacityProbe]:
-    app = App(analytics_reporting=False)
-    stack = Stack(app, "dev-Gpu", env=env)
-    subnets = {zone: CfnParameter(stack, f"Subnet{zone[-1]}").value_as_string for zone in ZONES}
-    given: dict[str, Any] = {
-        "instance_type": INSTANCE_TYPES["g6.12xlarge"],
-        "count": 2,
-        "mode": "probe",
-        "zone": None,
-        "subnets_by_zone": subnets,
-        "placement_group": None,
-        "force_token": None,
-    }
-    if in_group:
-        given["placement_group"] = PlacementGroup(stack, "PlacementGroup")
-    return app, stack, CapacityProbe(stack, "CapacityProbe", **(given | changes))
+from .fakes import GROUP
+from .stacks import SEARCHES, ZONES, small_app
 
 
 @pytest.fixture(scope="module")
 def template() -> Template:
-    return Template.from_stack(small_app()[1])
+    return Template.from_stack(small_app("probe")[1])
 
 
 def test_the_resource_carries_what_the_function_reads(template: Template) -> None:
@@ -59,36 +36,84 @@ def test_the_resource_carries_what_the_function_reads(template: Template) -> Non
     assert (parsed.quota_families, parsed.tags) == (("g", "vt"), {"eks-ray-train:stack": "dev-Gpu"})
 
 
+def probe_of(template: Template) -> dict[str, Any]:
+    (resource,) = template.find_resources("Custom::GpuCapacityProbe").values()
+    properties: dict[str, Any] = resource["Properties"]
+    return properties
+
+
+@pytest.mark.parametrize("mode", SEARCHES)
+def test_what_the_construct_sends_the_function_takes(mode: str) -> None:
+    _, stack, _ = small_app(mode)
+    properties = probe_of(Template.from_stack(stack))
+    group = {"GroupArn": GROUP} if mode == "hold" else {}
+    deployed = properties | group | {"SubnetsByZone": dict.fromkeys(ZONES, "subnet-0a")}
+    assert parse(deployed).mode == mode
+
+
 def test_optional_properties_are_passed_on() -> None:
-    _, stack, _ = small_app(in_group=True, mode="zone", zone="us-east-2b", force_token="2")
+    search = Search(mode="zone", zone="us-east-2b", force_token="2")
+    _, stack, _ = small_app(in_group=True, search=search)
     template = Template.from_stack(stack)
     (group,) = template.find_resources("AWS::EC2::PlacementGroup")
-    (resource,) = template.find_resources("Custom::GpuCapacityProbe").values()
-    properties = resource["Properties"]
+    properties = probe_of(template)
     assert (properties["Mode"], properties["Zone"], properties["ForceToken"]) == ("zone", "us-east-2b", "2")
     *_, last = properties["PlacementGroupArn"]["Fn::Join"][1]
     assert last == {"Ref": group}
 
 
-def test_the_function_may_reserve_in_the_placement_group_when_there_is_one() -> None:
-    def resources(in_group: bool) -> list[Any]:
-        template = Template.from_stack(small_app(in_group=in_group)[1])
-        return [
-            statement["Resource"]
-            for policy in template.find_resources("AWS::IAM::Policy").values()
-            for statement in policy["Properties"]["PolicyDocument"]["Statement"]
-            if statement["Action"] == "ec2:CreateCapacityReservation"
-        ]
+def test_only_the_zones_to_look_in_are_candidates() -> None:
+    _, stack, _ = small_app(search=Search(mode="probe", zones=("us-east-2b",)))
+    assert probe_of(Template.from_stack(stack))["SubnetsByZone"] == {"us-east-2b": {"Ref": "Subnetb"}}
+    _, stack, _ = small_app(search=Search(mode="probe", exclude_zones=("us-east-2b",)))
+    properties = probe_of(Template.from_stack(stack))
+    assert (sorted(properties["SubnetsByZone"]), properties["ExcludeZones"]) == (ZONES, ["us-east-2b"])
 
-    assert len(resources(False)) == 1
-    assert len(resources(True)) == 2
-    assert "placement-group/" in str(resources(True))
+
+@pytest.mark.failure_mode("C4")
+def test_the_sweeper_is_made_before_the_probe_and_deleted_after_it(template: Template) -> None:
+    ((name, sweeper),) = template.find_resources("Custom::GpuCapacitySweeper").items()
+    (probe,) = template.find_resources("Custom::GpuCapacityProbe").values()
+    assert name in probe["DependsOn"]
+    assert sweeper["Properties"]["ServiceToken"] == probe["Properties"]["ServiceToken"]
+    assert sweeper["Properties"]["Tags"] == probe["Properties"]["Tags"] == {"eks-ray-train:stack": "dev-Gpu"}
+
+
+def test_the_group_is_made_before_the_probe_and_takes_reservations_only() -> None:
+    template = Template.from_stack(small_app("hold")[1])
+    ((name, group),) = template.find_resources("AWS::ResourceGroups::Group").items()
+    assert group["Properties"]["Name"] == "dev-Gpu-CapacityReservations"
+    assert group["Properties"]["Configuration"] == [
+        {"Type": "AWS::EC2::CapacityReservationPool"},
+        {
+            "Type": "AWS::ResourceGroups::Generic",
+            "Parameters": [{"Name": "allowed-resource-types", "Values": ["AWS::EC2::CapacityReservation"]}],
+        },
+    ]
+    assert probe_of(template)["GroupArn"] == {"Fn::GetAtt": [name, "Arn"]}
+
+
+@pytest.mark.parametrize("mode", ["probe", "offerings", "zone", "reservation"])
+def test_other_modes_have_no_group(mode: str) -> None:
+    Template.from_stack(small_app(mode)[1]).resource_count_is("AWS::ResourceGroups::Group", 0)
+
+
+@pytest.mark.failure_mode("C8")
+@pytest.mark.parametrize("target", [{}, {"group_arn": "arn", "reservation_id": "cr-0"}, {"group_arn": ""}])
+def test_a_target_that_names_nothing_is_refused(target: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="has the ARN of a group or the id of a reservation, and not both"):
+        ReservationTarget(**target)  # type: ignore[arg-type] # only strings are tried
 
 
 def test_the_answers_are_tokens_of_the_resource() -> None:
     _, stack, probe = small_app()
     (logical_id,) = Template.from_stack(stack).find_resources("Custom::GpuCapacityProbe")
-    answers = {"AvailabilityZone": probe.availability_zone, "SubnetId": probe.subnet_id, "Table": probe.table}
+    answers = {
+        "AvailabilityZone": probe.availability_zone,
+        "SubnetId": probe.subnet_id,
+        "ReservationId": probe.reservation_id,
+        "Table": probe.table,
+    }
     for name, token in answers.items():
         assert Token.is_unresolved(token)
         assert stack.resolve(token) == {"Fn::GetAtt": [logical_id, name]}
@@ -109,87 +134,23 @@ def test_the_function_runs_the_handler_for_five_minutes_and_logs_to_its_own_grou
     template.all_resources("AWS::Logs::LogGroup", {"DeletionPolicy": "Delete"})
 
 
-def statements(template: Template, role: str) -> dict[str, dict[str, Any]]:
-    (policy,) = (
-        p["Properties"]
-        for p in template.find_resources("AWS::IAM::Policy").values()
-        if p["Properties"]["Roles"][0]["Ref"].startswith(role)
-    )
-    return {s.get("Sid", str(s["Action"])): s for s in policy["PolicyDocument"]["Statement"]}
-
-
-def log_group(template: Template) -> dict[str, list[str]]:
-    groups = template.find_resources("AWS::Logs::LogGroup")
-    return {"Fn::GetAtt": [next(name for name in groups if name.startswith("CapacityProbeLog")), "Arn"]}
-
-
-RESERVATIONS = {
-    "Fn::Join": [
-        "",
-        [
-            "arn:",
-            {"Ref": "AWS::Partition"},
-            ":ec2:",
-            {"Ref": "AWS::Region"},
-            ":",
-            {"Ref": "AWS::AccountId"},
-            ":capacity-reservation/*",
-        ],
-    ]
-}
-
-
-def test_the_function_may_read_and_make_and_cancel_only_what_carries_the_stack_s_tag(template: Template) -> None:
-    allowed = statements(template, "CapacityProbeRole")
-    assert allowed.pop("['logs:CreateLogStream', 'logs:PutLogEvents']")["Resource"] == log_group(template)
-    read = allowed.pop("Read")
-    assert read["Resource"] == "*"
-    assert all(action.split(":")[1].startswith(("Describe", "Get")) for action in read["Action"])
-    asked = {"aws:RequestTag/eks-ray-train:stack": "dev-Gpu"}
-    assert {sid: (s["Effect"], s["Action"], s["Resource"], s["Condition"]) for sid, s in allowed.items()} == {
-        "Reserve": ("Allow", "ec2:CreateCapacityReservation", RESERVATIONS, {"StringEquals": asked}),
-        "TagWhileReserving": (
-            "Allow",
-            "ec2:CreateTags",
-            RESERVATIONS,
-            {"StringEquals": asked | {"ec2:CreateAction": "CreateCapacityReservation"}},
-        ),
-        "CancelOwn": (
-            "Allow",
-            "ec2:CancelCapacityReservation",
-            RESERVATIONS,
-            {"StringEquals": {"aws:ResourceTag/eks-ray-train:stack": "dev-Gpu"}},
-        ),
-    }
-
-
-def test_the_function_may_do_all_that_it_does_and_nothing_else(template: Template) -> None:
-    world = World()
-    world.quotas.applied, world.quotas.default = None, 96.0
-    on_event(create(), world.clients)
-    done = {f"ec2:{name}" for name in world.ec2.operations} | {f"servicequotas:{n}" for n in world.quotas.operations}
-    actions = [s["Action"] for s in statements(template, "CapacityProbeRole").values()]
-    allowed = {action for a in actions for action in ([a] if isinstance(a, str) else a)}
-    assert allowed - done == {"ec2:CreateTags", "logs:CreateLogStream", "logs:PutLogEvents"}
-    assert done <= allowed
-
-
 def test_no_role_has_a_managed_policy(template: Template) -> None:
     roles = template.find_resources("AWS::IAM::Role")
     assert len(roles) == 2
     assert all("ManagedPolicyArns" not in role["Properties"] for role in roles.values())
 
 
+@pytest.mark.parametrize("mode", SEARCHES)
 @pytest.mark.parametrize("env", [None, Environment(account="111111111111", region="us-east-2")])
-def test_cdk_nag_finds_nothing(env: Environment | None) -> None:
-    app, _, _ = small_app(env)
+def test_cdk_nag_finds_nothing(env: Environment | None, mode: str) -> None:
+    app, _, _ = small_app(mode, env=env)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     app.synth()
 
 
 def test_zone_names_must_be_known_at_synth() -> None:
     with pytest.raises(ValueError, match="subnets_by_zone has tokens for zone names: give the VPC its availability"):
-        small_app(subnets_by_zone={Fn.select(0, Fn.get_azs()): "subnet-0a"})
+        small_app("probe", subnets_by_zone={Fn.select(0, Fn.get_azs()): "subnet-0a"})
 
 
 def test_a_group_of_none_is_refused() -> None:
@@ -198,10 +159,12 @@ def test_a_group_of_none_is_refused() -> None:
 
 
 def test_mode_and_zone_are_checked_at_synth() -> None:
-    with pytest.raises(ProbeError, match="Mode is 'holdd': expected one of probe, zone"):
-        small_app(mode="holdd")
+    with pytest.raises(ProbeError, match="Mode is 'holdd': expected one of hold, probe, offerings, zone, reservation"):
+        small_app(search=Search(mode="holdd"))
     with pytest.raises(ProbeError, match="Zone is 'us-east-2c': expected one of the zones that have a subnet"):
-        small_app(mode="zone", zone="us-east-2c")
+        small_app(search=Search(mode="zone", zone="us-east-2c"))
+    with pytest.raises(ProbeError, match="HoldMinutes is '60': expected none in mode probe, which would ignore it"):
+        small_app(search=Search(mode="probe", hold_minutes=60))
 
 
 def staged(app: App) -> Path:

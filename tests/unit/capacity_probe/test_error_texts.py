@@ -8,8 +8,9 @@ import pytest
 from eks_ray_train.capacity_probe.asset.gpu_capacity.errors import ProbeError
 from eks_ray_train.capacity_probe.asset.gpu_capacity.events import on_event
 
-from .fakes import NOW, A, B, C, FakeQuotas, World, create, error, instance
+from .fakes import NOW, A, B, C, World, error, instance
 from .lines import lines
+from .sent import create, of_mode
 
 
 def reason(world: World, **changes: Any) -> str:
@@ -24,7 +25,7 @@ def reason(world: World, **changes: Any) -> str:
 
 @pytest.mark.failure_mode("C17")
 def test_quota(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    world.quotas = FakeQuotas(applied=96.0)
+    world.quotas.applied = 96.0
     world.ec2.instances = [instance("g6.12xlarge", 24)]
     assert reason(world) == (
         "vCPU quota too small: 2 x g6.12xlarge need 96 vCPUs, but quota L-DB2E81BA in us-east-2 is 96 and 48 are in "
@@ -64,16 +65,16 @@ def test_no_capacity_anywhere(world: World, capsys: pytest.CaptureFixture[str]) 
 def test_not_offered_in_the_candidates_but_elsewhere(world: World) -> None:
     world.ec2.offered = [C]
     assert reason(world) == (
-        "g6.12xlarge is offered in none of the zones that have a subnet (us-east-2a, us-east-2b). It is offered in "
-        "us-east-2c: give one of these a subnet."
+        "g6.12xlarge is offered in none of the candidate zones (us-east-2a, us-east-2b). It is offered in us-east-2c: "
+        "make one of these a candidate, with a subnet."
     )
 
 
 def test_not_offered_anywhere_comes_before_quota(world: World) -> None:
     world.ec2.offered = []
-    world.quotas = FakeQuotas(applied=0.0)
+    world.quotas.applied = 0.0
     assert reason(world) == (
-        "g6.12xlarge is offered in none of the zones that have a subnet (us-east-2a, us-east-2b). No zone of us-east-2 "
+        "g6.12xlarge is offered in none of the candidate zones (us-east-2a, us-east-2b). No zone of us-east-2 "
         "offers it: choose another region or instance type."
     )
 
@@ -125,8 +126,8 @@ def test_another_refusal_of_a_reservation_names_zone_and_code(world: World) -> N
 
 
 def test_another_refusal_of_a_question_names_the_operation(world: World) -> None:
-    world.ec2.failures["DescribeInstances"] = error("RequestLimitExceeded", "DescribeInstances")
-    assert reason(world) == "EC2 refused DescribeInstances in us-east-2: RequestLimitExceeded: EC2's words."
+    world.ec2.failures["DescribeInstances"] = error("InternalError", "DescribeInstances")
+    assert reason(world) == "EC2 refused DescribeInstances in us-east-2: InternalError: EC2's words."
 
 
 def test_a_reservation_that_cannot_be_cancelled_is_named_with_its_end(world: World) -> None:
@@ -134,9 +135,9 @@ def test_a_reservation_that_cannot_be_cancelled_is_named_with_its_end(world: Wor
     with pytest.raises(ProbeError) as caught:
         on_event(create(), world.clients)
     assert str(caught.value) == (
-        "Capacity reservation cr-0 could not be cancelled and bills until 2026-11-29 13:00 UTC. Cancel it: aws ec2 "
-        "cancel-capacity-reservation --capacity-reservation-id cr-0 --region us-east-2. EC2 said: An error occurred "
-        "(InternalError) when calling the CancelCapacityReservation operation: EC2's words."
+        "Capacity reservation cr-00000000000000000 could not be cancelled and bills until 2026-11-29 13:00 UTC. Cancel "
+        "it: aws ec2 cancel-capacity-reservation --capacity-reservation-id cr-00000000000000000 --region us-east-2. "
+        "EC2 said: An error occurred (InternalError) when calling the CancelCapacityReservation operation: EC2's words."
     )
 
 
@@ -160,3 +161,27 @@ def test_end_dates_are_whole_seconds_in_the_future(world: World) -> None:
     on_event(create(), world.clients)
     end: datetime = world.ec2.parameters_of("CreateCapacityReservation")[0]["EndDate"]
     assert end > NOW and end.microsecond == 0 and end.tzinfo is not None
+
+
+@pytest.mark.parametrize(
+    ("service", "operation", "code"),
+    [
+        ("EC2", "DescribeInstances", "RequestLimitExceeded"),
+        ("EC2", "CreateCapacityReservation", "Throttling"),
+        ("Service Quotas", "GetServiceQuota", "TooManyRequestsException"),
+    ],
+)
+def test_throttled(world: World, service: str, operation: str, code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    client = world.ec2 if service == "EC2" else world.quotas
+    client.failures[operation] = error(code, operation)
+    where = "us-east-2a" if operation.startswith("Create") else "us-east-2"
+    assert reason(world) == (
+        f"{service} still throttles {operation} in {where} after several tries with growing pauses. Something calls it "
+        "often in this account: deploy again in some minutes. It said: EC2's words."
+    )
+    assert lines(capsys)[-1]["message"] == "throttled"
+
+
+def test_not_authorised_to_group(world: World) -> None:
+    world.groups.failures["GroupResources"] = error("AccessDeniedException", "GroupResources")
+    assert "may not call resource-groups:GroupResources in us-east-2." in reason(world, **of_mode("hold"))

@@ -1,4 +1,4 @@
-"""Create, in both modes."""
+"""Create, in the modes that reserve nothing for long."""
 
 import json
 from datetime import timedelta
@@ -9,8 +9,10 @@ from eks_ray_train.capacity_probe.asset.gpu_capacity.errors import ProbeError
 from eks_ray_train.capacity_probe.asset.gpu_capacity.events import on_event
 from eks_ray_train.capacity_probe.asset.gpu_capacity.reservation import client_token
 
-from .fakes import NOW, SUBNETS, A, B, C, FakeQuotas, World, create, error, instance
+from .fakes import NOW, SUBNETS, A, B, C, World, error, instance
 from .lines import lines
+from .reservations import cr
+from .sent import create
 
 GROUP = "arn:aws:ec2:us-east-2:111111111111:placement-group/efa"
 
@@ -26,6 +28,7 @@ def test_create_answers_with_zone_subnet_table_and_reason(world: World) -> None:
     assert answer["Data"] == {
         "AvailabilityZone": B,
         "SubnetId": SUBNETS[B],
+        "ReservationId": "none",
         "Table": "us-east-2b: chosen (score 7); us-east-2a: not tried (score 3); us-east-2c: no subnet",
         "Reason": "EC2 reserved 2 x g6.12xlarge in us-east-2b, and the reservation was cancelled at once",
     }
@@ -59,7 +62,7 @@ def test_the_reservation_is_what_the_nodes_will_need_and_ends_by_itself(world: W
             "PlacementGroupArn": GROUP,
         }
     ]
-    assert world.ec2.parameters_of("CancelCapacityReservation") == [{"CapacityReservationId": "cr-0"}]
+    assert world.ec2.parameters_of("CancelCapacityReservation") == [{"CapacityReservationId": cr(0)}]
     assert world.ec2.open_reservations == []
 
 
@@ -114,15 +117,15 @@ def test_scores_are_asked_for_single_zones_of_this_region(world: World) -> None:
 
 
 def test_a_pending_reservation_is_waited_for(world: World) -> None:
-    world.ec2.new_states = ["pending", "pending", "active"]
+    world.ec2.made.new_states = ["pending", "pending", "active"]
     on_event(create(), world.clients)
-    assert world.now - NOW == timedelta(seconds=4)
+    assert world.clock.now - NOW == timedelta(seconds=4)
     assert world.ec2.tried == [A]
 
 
 @pytest.mark.parametrize("states", [["pending"], ["pending", "failed"]])
 def test_a_reservation_that_never_gets_active_proves_nothing(world: World, states: list[str]) -> None:
-    world.ec2.new_states = states
+    world.ec2.made.new_states = states
     with pytest.raises(ProbeError, match=rf"us-east-2a: no capacity \(reservation {states[-1]}\); us-east-2b: no cap"):
         on_event(create(), world.clients)
     assert world.ec2.open_reservations == []
@@ -139,7 +142,7 @@ def test_the_presigned_url_is_not_in_the_log(world: World, capsys: pytest.Captur
 
 
 def test_only_on_demand_instances_of_the_quota_s_families_use_it(world: World) -> None:
-    world.quotas = FakeQuotas(applied=192.0)
+    world.quotas.applied = 192.0
     world.ec2.instances = [
         instance("g6.12xlarge", 24),
         instance("g5.xlarge", 2),
@@ -157,17 +160,17 @@ def test_only_on_demand_instances_of_the_quota_s_families_use_it(world: World) -
 
 
 def test_exactly_enough_quota_is_enough(world: World) -> None:
-    world.quotas = FakeQuotas(applied=144.0)
+    world.quotas.applied = 144.0
     world.ec2.instances = [instance("g6.12xlarge", 24)]
     on_event(create(), world.clients)
     assert world.ec2.tried == [A]
 
 
 def test_the_default_quota_applies_where_none_was_set(world: World) -> None:
-    world.quotas = FakeQuotas(applied=None, default=96.0)
+    world.quotas.applied, world.quotas.default = None, 96.0
     on_event(create(), world.clients)
-    assert world.quotas.operations == ["GetServiceQuota", "GetAWSDefaultServiceQuota"]
-    world.quotas = FakeQuotas(applied=None, default=0.0)
+    assert world.quotas.operations[:2] == ["GetServiceQuota", "GetAWSDefaultServiceQuota"]
+    world.quotas.applied, world.quotas.default = None, 0.0
     with pytest.raises(ProbeError, match="is 0 and 0 are in use"):
         on_event(create(), world.clients)
 
@@ -180,11 +183,44 @@ def test_a_fixed_zone_is_checked_and_nothing_is_reserved(world: World) -> None:
     assert answer["Data"] == {
         "AvailabilityZone": B,
         "SubnetId": SUBNETS[B],
+        "ReservationId": "none",
         "Table": "us-east-2b: chosen (fixed)",
         "Reason": "fixed by the settings; g6.12xlarge is offered there, its capacity was not tried",
     }
-    assert set(world.ec2.operations) == {"DescribeInstanceTypeOfferings"}
+    assert set(world.ec2.operations) == {
+        "DescribeCapacityReservations",
+        "DescribeInstanceTypeOfferings",
+        "DescribeInstances",
+    }
     assert world.ec2.parameters_of("DescribeInstanceTypeOfferings")[0] == {
         "LocationType": "availability-zone",
         "Filters": [{"Name": "instance-type", "Values": ["g6.12xlarge"]}],
     }
+
+
+def test_a_fixed_zone_needs_quota_as_well(world: World) -> None:
+    world.quotas.applied = 95.0
+    with pytest.raises(ProbeError, match=r"vCPU quota too small: 2 x g6\.12xlarge need 96 vCPUs"):
+        on_event(create(Mode="zone", Zone=B), world.clients)
+
+
+# Mode offerings
+
+
+def test_offerings_takes_the_best_zone_and_reserves_nothing(world: World) -> None:
+    world.ec2.scores = {A: 3, B: 7}
+    answer = on_event(create(Mode="offerings"), world.clients)
+    assert answer["Data"]["AvailabilityZone"] == B
+    assert answer["Data"]["Table"] == "us-east-2b: chosen (score 7); us-east-2a: not tried (score 3)"
+    assert answer["Data"]["Reason"] == ("the best by offering, quota and placement score; its capacity was not tried")
+    assert world.ec2.tried == []
+
+
+# Zones
+
+
+def test_an_excluded_zone_is_not_taken_and_the_table_says_why(world: World) -> None:
+    world.ec2.scores = {A: 9, B: 2}
+    answer = on_event(create(ExcludeZones=[A]), world.clients)
+    assert answer["Data"]["Table"] == "us-east-2b: chosen (score 2); us-east-2a: excluded by the settings"
+    assert world.ec2.tried == [B]

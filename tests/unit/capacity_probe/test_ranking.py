@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,22 @@ from eks_ray_train.capacity_probe.asset.gpu_capacity.ranking import Verdict, Zon
 NEEDED = 96
 
 
-def facts(zone: str, offered: bool = True, free: int = NEEDED, subnet: bool = True, score: int | None = 5) -> ZoneFacts:
-    return ZoneFacts(zone=zone, offered=offered, vcpus_free=free, subnet_id="subnet-0" if subnet else None, score=score)
+def facts(
+    zone: str,
+    offered: bool = True,
+    free: int = NEEDED,
+    subnet: bool = True,
+    score: int | None = 5,
+    excluded: bool = False,
+) -> ZoneFacts:
+    return ZoneFacts(
+        zone=zone,
+        offered=offered,
+        vcpus_free=free,
+        subnet_id="subnet-0" if subnet else None,
+        score=score,
+        excluded=excluded,
+    )
 
 
 zone_facts = st.builds(
@@ -22,6 +37,7 @@ zone_facts = st.builds(
     free=st.sampled_from([0, NEEDED - 1, NEEDED, 10 * NEEDED]),
     subnet=st.booleans(),
     score=st.none() | st.integers(1, 10),
+    excluded=st.booleans(),
 )
 regions = st.lists(zone_facts, unique_by=lambda f: f.zone)
 
@@ -39,17 +55,20 @@ def test_each_criterion_outweighs_all_that_follow() -> None:
         facts("e", score=1),
         facts("f", score=7),
         facts("g", score=7),
+        facts("h", score=10, excluded=True),
     ]
-    assert names(rank(zones, NEEDED)) == ["f", "g", "e", "d", "c", "b", "a"]
+    assert names(rank(zones, NEEDED)) == ["f", "g", "e", "d", "c", "b", "a", "h"]
 
 
 def test_every_rejected_zone_has_its_reason() -> None:
     zones = [facts("a"), facts("b", offered=False, subnet=False), facts("c", free=95), facts("d", subnet=False)]
+    zones.append(facts("e", offered=False, excluded=True))
     assert {v.facts.zone: v.rejected for v in rank(zones, NEEDED)} == {
         "a": None,
         "b": "not offered",
         "c": "quota: 96 vCPUs needed, 95 free",
         "d": "no subnet",
+        "e": "excluded by the settings",
     }
 
 
@@ -68,17 +87,14 @@ def test_every_zone_comes_back_once(zones: list[ZoneFacts]) -> None:
 @given(regions)
 def test_a_usable_zone_is_offered_has_quota_and_a_subnet_and_comes_before_the_rest(zones: list[ZoneFacts]) -> None:
     verdicts = rank(zones, NEEDED)
-    good = {f.zone for f in zones if f.offered and f.vcpus_free >= NEEDED and f.subnet_id}
+    good = {f.zone for f in zones if f.offered and f.vcpus_free >= NEEDED and f.subnet_id and not f.excluded}
     assert set(names(usable(verdicts))) == good
     assert set(names(verdicts[: len(good)])) == good
 
 
 @given(regions, st.data())
 def test_a_score_never_rejects_a_zone(zones: list[ZoneFacts], data: st.DataObject) -> None:
-    rescored = [
-        facts(f.zone, f.offered, f.vcpus_free, f.subnet_id is not None, data.draw(st.none() | st.integers(1, 10)))
-        for f in zones
-    ]
+    rescored = [replace(f, score=data.draw(st.none() | st.integers(1, 10))) for f in zones]
     assert set(names(usable(rank(zones, NEEDED)))) == set(names(usable(rank(rescored, NEEDED))))
 
 
@@ -87,7 +103,9 @@ def test_a_zone_given_twice_is_refused() -> None:
         rank([facts("a"), facts("a", offered=False)], NEEDED)
 
 
-@pytest.mark.parametrize("module", ["ranking", "properties", "messages", "stickiness"])
+@pytest.mark.parametrize(
+    "module", ["ranking", "properties", "messages", "stickiness", "quota", "existing_texts", "tags"]
+)
 def test_the_pure_modules_import_neither_aws_cdk_nor_boto(module: str) -> None:
     code = (
         f"import sys, eks_ray_train.capacity_probe.asset.gpu_capacity.{module}\n"

@@ -32,6 +32,8 @@ def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
     clients = Clients(
         ec2=ec2,
         quotas=boto3.client("service-quotas", config=CONFIG),
+        groups=boto3.client("resource-groups", config=CONFIG),
+        stacks=boto3.client("cloudformation", config=CONFIG),
         region=ec2.meta.region_name,
         remaining_ms=context.get_remaining_time_in_millis,
         now=lambda: datetime.now(UTC),

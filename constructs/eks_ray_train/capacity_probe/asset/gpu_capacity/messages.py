@@ -56,18 +56,17 @@ def _increase(code: str, desired: int, region: str) -> str:
     )
 
 
-def not_offered(wanted: Properties, verdicts: Iterable[Verdict], region: str) -> ProbeError:
+def not_offered(wanted: Properties, offered: Iterable[str], region: str) -> ProbeError:
     """Say that no candidate zone has the instance type, and which zones have it."""
-    elsewhere = [verdict.facts.zone for verdict in verdicts if verdict.facts.offered]
+    elsewhere = sorted(offered)
     remedy = (
-        f"It is offered in {', '.join(elsewhere)}: give one of these a subnet."
+        f"It is offered in {', '.join(elsewhere)}: make one of these a candidate, with a subnet."
         if elsewhere
         else f"No zone of {region} offers it: choose another region or instance type."
     )
-    candidates = ", ".join(sorted(wanted.subnets_by_zone))
+    candidates = ", ".join(sorted(wanted.candidates))
     return ProbeError(
-        "not-offered",
-        f"{wanted.instance_type} is offered in none of the zones that have a subnet ({candidates}). {remedy}",
+        "not-offered", f"{wanted.instance_type} is offered in none of the candidate zones ({candidates}). {remedy}"
     )
 
 
@@ -90,6 +89,27 @@ def no_capacity(wanted: Properties, verdicts: Iterable[Verdict], region: str) ->
     )
 
 
+def no_room_to_grow(more: Properties, zone: str, reason: str) -> ProbeError:
+    """Say that the zone of the nodes that run has no room for more."""
+    return ProbeError(
+        "no-capacity",
+        f"{zone} has no room for {more.wanted} more: {reason}. The nodes that run there stay. Deploy again later, or "
+        "with gpu_nodes.count as it was; nodes in another zone need capacity.force_token, which replaces all of them.",
+        zone=zone,
+        answer=reason,
+    )
+
+
+def pinned(zone: str, rest: str) -> ProbeError:
+    """Say that a cluster placement group is in one zone while instances run in it."""
+    return ProbeError(
+        "placement-group",
+        f"The placement group's nodes run in {zone}; destroy Gpu first: a cluster placement group is in one zone, and "
+        f"new nodes would start before the old ones end. {rest}.",
+        zone=zone,
+    )
+
+
 def not_authorised(action: str, region: str, said: str) -> ProbeError:
     """Name the action that is missing."""
     return ProbeError(
@@ -109,6 +129,37 @@ def out_of_time(verdicts: Iterable[Verdict], remaining_ms: int, needed_ms: int) 
         f"Out of time: {remaining_ms // 1000} s are left, and {needed_ms // 1000} s are kept for making a reservation "
         f"and cancelling it. So far: {rows}. Deploy again.",
         table=rows,
+    )
+
+
+def not_joined(reservation_id: str, zone: str, region: str, said: str) -> ProbeError:
+    """Say that time ran out while a reservation was to become a member of the group."""
+    return ProbeError(
+        "out-of-time",
+        f"Out of time: {reservation_id} was reserved in {zone} and cancelled again, because EC2 in {region} did not "
+        f"show it in the stack's resource group: {said}. Deploy again.",
+        reservation_id=reservation_id,
+        zone=zone,
+    )
+
+
+def not_shown(wanted: Properties, zone: str, region: str) -> ProbeError:
+    """Say that an earlier try reserved something that cannot be found yet."""
+    return ProbeError(
+        "not-shown",
+        f"An earlier try of this request reserved {wanted.wanted} in {zone}, and EC2 does not show it yet. A second "
+        f"one is not made beside it. Deploy again; the next deploy, or deleting the stack, cancels it in {region}.",
+        zone=zone,
+    )
+
+
+def throttled(service: str, operation: str, where: str, said: str) -> ProbeError:
+    """Say that the service still refuses after the retries."""
+    return ProbeError(
+        "throttled",
+        f"{service} still throttles {operation} in {where} after several tries with growing pauses. Something calls it "
+        f"often in this account: deploy again in some minutes. It said: {said}",
+        operation=operation,
     )
 
 

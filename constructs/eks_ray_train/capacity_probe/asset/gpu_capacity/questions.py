@@ -1,15 +1,14 @@
 """What the probe asks before it tries a reservation. Every call here only reads."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from .clients import Clients
-from .log import log
+from .paging import items
 from .properties import Properties
-from .quota import Quota, counts
+from .quota import Quota, ask_limit, counts
 from .ranking import ZoneFacts
+from .scores import Scores, ask_scores
 
 
 def ask_offered(instance_type: str, clients: Clients) -> set[str]:
@@ -25,44 +24,22 @@ def ask_offered(instance_type: str, clients: Clients) -> set[str]:
 
 def ask_quota(wanted: Properties, clients: Clients) -> Quota:
     """Return the account's quota in the region and what its On-Demand instances use of it."""
-    name = {"ServiceCode": "ec2", "QuotaCode": wanted.quota_code}
-    try:
-        answer = clients.quotas.get_service_quota(**name)
-    except ClientError as error:
-        if error.response["Error"]["Code"] != "NoSuchResourceException":
-            raise
-        # No value was ever set for this account and region: the default applies.
-        answer = clients.quotas.get_aws_default_service_quota(**name)
-    used = sum(_vcpus(instance) for instance in _on_demand_instances(wanted, clients))
-    return Quota(code=wanted.quota_code, limit=int(answer["Quota"]["Value"]), used=used)
+    limit, instances = clients.at_once(
+        lambda: ask_limit(wanted.quota_code, clients), lambda: ask_instances(wanted, clients)
+    )
+    return quota_of(wanted, limit, instances)
 
 
 def ask_zones(wanted: Properties, quota: Quota, clients: Clients) -> list[ZoneFacts]:
     """Return the facts about the candidate zones and about the region's other zones that offer the type."""
-    offered = ask_offered(wanted.instance_type, clients)
-    scores = _placement_scores(wanted, clients)
-    return [
-        ZoneFacts(
-            zone=zone,
-            offered=zone in offered,
-            vcpus_free=quota.free,
-            subnet_id=wanted.subnets_by_zone.get(zone),
-            score=scores.get(zone),
-        )
-        for zone in sorted(offered | wanted.subnets_by_zone.keys())
-    ]
+    offered, scores = clients.at_once(
+        lambda: ask_offered(wanted.instance_type, clients), lambda: ask_scores(wanted, clients)
+    )
+    return zone_facts(wanted, offered, quota, scores)
 
 
-def items(operation: Callable[..., dict[str, Any]], key: str, **parameters: Any) -> Iterator[dict[str, Any]]:
-    """Yield the items under ``key`` of every page of an operation's answer."""
-    page = operation(**parameters)
-    yield from page[key]
-    while page.get("NextToken"):
-        page = operation(**parameters, NextToken=page["NextToken"])
-        yield from page[key]
-
-
-def _on_demand_instances(wanted: Properties, clients: Clients) -> Iterator[dict[str, Any]]:
+def ask_instances(wanted: Properties, clients: Clients) -> list[dict[str, Any]]:
+    """Return the instances of the quota's families, Spot and Capacity Block ones included."""
     reservations = items(
         clients.ec2.describe_instances,
         "Reservations",
@@ -72,40 +49,55 @@ def _on_demand_instances(wanted: Properties, clients: Clients) -> Iterator[dict[
         ],
         MaxResults=1000,
     )
-    for reservation in reservations:
-        for instance in reservation["Instances"]:
-            # A lifecycle is named where it is not On-Demand: Spot and Capacity Blocks have quotas of their own.
-            if "InstanceLifecycle" not in instance and counts(instance["InstanceType"], wanted.quota_families):
-                yield instance
+    return [
+        instance
+        for reservation in reservations
+        for instance in reservation["Instances"]
+        if counts(instance["InstanceType"], wanted.quota_families)
+    ]
+
+
+def ask_nodes(instance_type: str, subnet_id: str, clients: Clients) -> list[dict[str, Any]]:
+    """Return the instances of a type that run in a subnet, which nothing but the node group uses."""
+    reservations = items(
+        clients.ec2.describe_instances,
+        "Reservations",
+        Filters=[
+            {"Name": "instance-state-name", "Values": ["pending", "running"]},
+            {"Name": "instance-type", "Values": [instance_type]},
+        ],
+        MaxResults=1000,
+    )
+    return nodes_among((i for r in reservations for i in r["Instances"]), instance_type, subnet_id)
+
+
+def quota_of(wanted: Properties, limit: int, instances: Iterable[dict[str, Any]]) -> Quota:
+    """Return the limit and what On-Demand instances use of it."""
+    # A lifecycle is named where it is not On-Demand: Spot and Capacity Blocks have quotas of their own.
+    used = sum(_vcpus(instance) for instance in instances if "InstanceLifecycle" not in instance)
+    return Quota(code=wanted.quota_code, limit=limit, used=used)
+
+
+def nodes_among(instances: Iterable[dict[str, Any]], instance_type: str, subnet_id: str) -> list[dict[str, Any]]:
+    """Return the instances of a type in a subnet."""
+    return [i for i in instances if i["InstanceType"] == instance_type and i.get("SubnetId") == subnet_id]
+
+
+def zone_facts(wanted: Properties, offered: set[str], quota: Quota, scores: Scores) -> list[ZoneFacts]:
+    """Return the facts about the candidate zones and about the region's other zones that offer the type."""
+    return [
+        ZoneFacts(
+            zone=zone,
+            offered=zone in offered,
+            vcpus_free=quota.free,
+            subnet_id=wanted.subnets_by_zone.get(zone),
+            score=scores.by_zone.get(zone),
+            excluded=zone in wanted.exclude_zones,
+        )
+        for zone in sorted(offered | wanted.subnets_by_zone.keys())
+    ]
 
 
 def _vcpus(instance: dict[str, Any]) -> int:
     options = instance["CpuOptions"]
     return int(options["CoreCount"]) * int(options["ThreadsPerCore"])
-
-
-def _placement_scores(wanted: Properties, clients: Clients) -> dict[str, int]:
-    """Return the Spot placement score by zone name; empty when EC2 gives none, for it only breaks ties."""
-    try:
-        names = {
-            zone["ZoneId"]: zone["ZoneName"]
-            for zone in clients.ec2.describe_availability_zones(
-                Filters=[{"Name": "zone-type", "Values": ["availability-zone"]}]
-            )["AvailabilityZones"]
-        }
-        scores = items(
-            clients.ec2.get_spot_placement_scores,
-            "SpotPlacementScores",
-            InstanceTypes=[wanted.instance_type],
-            TargetCapacity=wanted.count,
-            SingleAvailabilityZone=True,
-            RegionNames=[clients.region],
-        )
-        return {
-            names[score["AvailabilityZoneId"]]: score["Score"]
-            for score in scores
-            if score["AvailabilityZoneId"] in names
-        }
-    except (BotoCoreError, ClientError) as error:
-        log("warning", "no Spot placement scores: zones are ranked without them", error=str(error))
-        return {}

@@ -10,7 +10,7 @@ class ZoneFacts:
     """What is known about one Availability Zone before capacity is asked for.
 
     ``vcpus_free`` is what the account's quota leaves in the zone's region. ``score`` is EC2's Spot placement score,
-    1 to 10, or None where it is unknown.
+    1 to 10, or None where it is unknown or says nothing. ``excluded`` zones are the settings' to leave out.
     """
 
     zone: str
@@ -18,6 +18,7 @@ class ZoneFacts:
     vcpus_free: int
     subnet_id: str | None
     score: int | None
+    excluded: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,15 +37,16 @@ def rank(zones: Iterable[ZoneFacts], vcpus_needed: int) -> tuple[Verdict, ...]:
     """Return a verdict on every zone, best first, whatever the order in which they come.
 
     Offered before not offered, then enough quota, then a subnet, then the higher Spot placement score (a hint that
-    never rejects), then the name, so that no two zones are equal. Raises ValueError for a zone that is given twice.
+    never rejects), then the name, so that no two zones are equal; excluded zones come last. Raises ValueError for a
+    zone that is given twice.
     """
     facts = list(zones)
     twice = [zone for zone, times in Counter(f.zone for f in facts).items() if times > 1]
     if twice:
         raise ValueError(f"zones given twice: {', '.join(sorted(twice))}")
 
-    def order(f: ZoneFacts) -> tuple[bool, bool, bool, int, str]:
-        return (not f.offered, f.vcpus_free < vcpus_needed, f.subnet_id is None, -(f.score or 0), f.zone)
+    def order(f: ZoneFacts) -> tuple[bool, bool, bool, bool, int, str]:
+        return (f.excluded, not f.offered, f.vcpus_free < vcpus_needed, f.subnet_id is None, -(f.score or 0), f.zone)
 
     return tuple(Verdict(facts=f, rejected=_rejection(f, vcpus_needed)) for f in sorted(facts, key=order))
 
@@ -55,6 +57,8 @@ def usable(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
 
 
 def _rejection(f: ZoneFacts, vcpus_needed: int) -> str | None:
+    if f.excluded:
+        return "excluded by the settings"
     if not f.offered:
         return "not offered"
     if f.vcpus_free < vcpus_needed:

@@ -7,11 +7,20 @@ from botocore.exceptions import BotoCoreError, ClientError
 from . import messages
 from .errors import ProbeError
 
+_THROTTLED = {
+    "RequestLimitExceeded",
+    "Throttling",
+    "ThrottlingException",
+    "RequestThrottled",
+    "RequestThrottledException",
+    "TooManyRequestsException",
+}
 _UNAUTHORISED = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"}
 _ACTION = re.compile(r"not authorized to perform: ([a-z0-9-]+:[A-Za-z]+)")
 _SERVICES = {
     "GetServiceQuota": ("Service Quotas", "servicequotas"),
     "GetAWSDefaultServiceQuota": ("Service Quotas", "servicequotas"),
+    "GroupResources": ("Resource Groups", "resource-groups"),
 }
 
 
@@ -30,4 +39,6 @@ def explain(error: ClientError | BotoCoreError, region: str, where: str | None =
         # The message names the action where it is another one: tags at creation need ec2:CreateTags.
         named = _ACTION.search(said)
         return messages.not_authorised(named.group(1) if named else f"{prefix}:{operation}", region, said)
+    if code in _THROTTLED:
+        return messages.throttled(service, operation, where or region, said)
     return messages.refused(service, operation, code, said, where or region)

@@ -1,11 +1,12 @@
-"""A capacity reservation as proof: made, then cancelled at once.
+"""Makes a capacity reservation, once for each intention, whatever breaks in between.
 
-An unused reservation bills like its instances, so one must never stay behind, whatever breaks in between: each carries
-the stack's name and the request's id as tags, by which the next try finds it, and an end date, after which EC2 ends it.
+An unused reservation bills like its instances. So each carries the stack's name and the request's id as tags, by which
+the next try finds it; a client token of request and zone, by which EC2 refuses to make it twice; and an end date, after
+which EC2 ends it.
 """
 
 import hashlib
-from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,22 +14,31 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from . import messages
 from .clients import Clients
-from .log import log
+from .leftovers import cancel, cancel_leftovers, find, state_of
 from .properties import STACK_TAG, Properties
-from .questions import items
 from .refusals import code_of, explain
+from .tags import REQUEST_TAG, is_open, tag_of
 
-REQUEST_TAG = "eks-ray-train:request"
+__all__ = [
+    "ENDS_AFTER",
+    "TIME_KEPT_MS",
+    "QuotaRefusedError",
+    "cancel_leftovers",
+    "obtain",
+    "prove",
+    "settled",
+    "tries_before",
+]
+
 ENDS_AFTER = timedelta(minutes=60)
-"""The safety net when the function dies between making and cancelling: EC2 ends the reservation by itself."""
+"""The safety net when the function dies between making a proof and cancelling it: EC2 ends it by itself."""
 
 TIME_KEPT_MS = 90_000
 """Time to have left before a reservation is made, so that it can be cancelled even where calls are retried."""
 
-_OPEN = ("active", "pending")
 _REPLAYED = ("cancelled", "cancelling", "expired")
 _TRIES = 5
-_POLLS = 5
+_POLLS = 8
 _POLL_SECONDS = 2.0
 _QUOTA_CODES = ("InstanceLimitExceeded", "VcpuLimitExceeded")
 
@@ -37,26 +47,9 @@ class QuotaRefusedError(Exception):
     """EC2 counts more against the quota than was found before; the text is EC2's code."""
 
 
-def cancel_leftovers(stack_name: str, clients: Clients) -> list[dict[str, Any]]:
-    """Cancel every open reservation with the stack's tag, and return all that carry it, ended ones included."""
-    found = list(
-        items(
-            clients.ec2.describe_capacity_reservations,
-            "CapacityReservations",
-            Filters=[{"Name": f"tag:{STACK_TAG}", "Values": [stack_name]}],
-        )
-    )
-    for reservation in found:
-        if reservation["State"] in _OPEN:
-            log("warning", "cancelling a reservation that an earlier try left", reservation=reservation)
-            _cancel(reservation["CapacityReservationId"], reservation.get("EndDate"), clients)
-    return found
-
-
-def tries_before(request_id: str, found: list[dict[str, Any]]) -> Counter[str]:
-    """Return how many reservations this request made already, by zone."""
-    tag = {"Key": REQUEST_TAG, "Value": request_id}
-    return Counter(reservation["AvailabilityZone"] for reservation in found if tag in reservation.get("Tags", []))
+def tries_before(request_id: str, zone: str, found: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many reservations this request made in a zone already."""
+    return sum(r["AvailabilityZone"] == zone and tag_of(r, REQUEST_TAG) == request_id for r in found)
 
 
 def prove(wanted: Properties, zone: str, request_id: str, tries: int, clients: Clients) -> str | None:
@@ -65,43 +58,72 @@ def prove(wanted: Properties, zone: str, request_id: str, tries: int, clients: C
     ``tries`` is the number of reservations that this request made in the zone before. Raises QuotaRefusedError, and
     ProbeError for an answer that another zone would not change.
     """
+    got = obtain(wanted, zone, request_id, tries, clients, ends_after=ENDS_AFTER, tags={})
+    if isinstance(got, str):
+        return got
+    cancel(got["CapacityReservationId"], got.get("EndDate"), clients)
+    return None
+
+
+def obtain(
+    wanted: Properties,
+    zone: str,
+    request_id: str,
+    tries: int,
+    clients: Clients,
+    *,
+    ends_after: timedelta,
+    tags: Mapping[str, str],
+) -> dict[str, Any] | str:
+    """Return an active reservation of the whole group, or why EC2 did not give it.
+
+    An active one that an earlier try of the same request made in the zone counts. Raises as ``prove`` does; then, as
+    with a reason, none is left open that the next search would not find.
+    """
     for number in range(tries, tries + _TRIES):
-        until = clients.now().replace(microsecond=0) + ENDS_AFTER
+        until = clients.now().replace(microsecond=0) + ends_after
         token = client_token(request_id, zone, number)
         try:
-            made = clients.ec2.create_capacity_reservation(**request(wanted, zone, request_id, token, until))
+            made = clients.ec2.create_capacity_reservation(**request(wanted, zone, request_id, token, until, tags))
+            reservation = made["CapacityReservation"]
         except ClientError as error:
             code = code_of(error)
             if code == "InsufficientInstanceCapacity" or code.startswith("ReservationCapacity"):
                 return f"no capacity ({code})"
             if code in _QUOTA_CODES:
                 raise QuotaRefusedError(code) from error
-            if code == "IdempotentParameterMismatch":
-                # An earlier try used this token, and the search did not show its reservation yet.
-                clients.sleep(_POLL_SECONDS)
-                cancel_leftovers(wanted.tags[STACK_TAG], clients)
-                continue
-            raise explain(error, clients.region, zone) from error
+            if code != "IdempotentParameterMismatch":
+                raise explain(error, clients.region, zone) from error
+            # An earlier try used this token, and the search did not show its reservation yet.
+            earlier = _shown(wanted, zone, request_id, number, tags, clients)
+            if earlier is None:
+                raise messages.not_shown(wanted, zone, clients.region) from error
+            reservation = earlier
         except BotoCoreError as error:
             # No answer: the reservation may have been made all the same.
-            cancel_leftovers(wanted.tags[STACK_TAG], clients)
+            lost = _shown(wanted, zone, request_id, number, tags, clients)
+            if lost is not None and is_open(lost):
+                cancel(lost["CapacityReservationId"], lost.get("EndDate"), clients)
             raise explain(error, clients.region) from error
-        reservation = made["CapacityReservation"]
         try:
-            state = _settled(reservation, clients)
-        finally:
-            _cancel(reservation["CapacityReservationId"], until, clients)
+            state = settled(reservation, clients)
+        except Exception:
+            cancel(reservation["CapacityReservationId"], reservation.get("EndDate"), clients)
+            raise
         if state == "active":
-            return None
+            return dict(reservation) | {"State": state}
         if state not in _REPLAYED:
+            cancel(reservation["CapacityReservationId"], reservation.get("EndDate"), clients)
             return f"no capacity (reservation {state})"
-        # EC2 answers a token that it has seen with the reservation of that time, which proves nothing now.
+        # EC2 answers a token that it has seen with the reservation of that time, which has ended.
     return f"no proof ({_TRIES} client tokens were used before)"
 
 
-def request(wanted: Properties, zone: str, request_id: str, token: str, until: datetime) -> dict[str, Any]:
+def request(
+    wanted: Properties, zone: str, request_id: str, token: str, until: datetime, tags: Mapping[str, str]
+) -> dict[str, Any]:
     """Return the parameters of CreateCapacityReservation for the whole group in one zone."""
-    tags = {**wanted.tags, REQUEST_TAG: request_id}
+    all_tags = {**wanted.tags, REQUEST_TAG: request_id, **tags}
     parameters: dict[str, Any] = {
         "ClientToken": token,
         "InstanceType": wanted.instance_type,
@@ -115,7 +137,7 @@ def request(wanted: Properties, zone: str, request_id: str, token: str, until: d
         "TagSpecifications": [
             {
                 "ResourceType": "capacity-reservation",
-                "Tags": [{"Key": key, "Value": value} for key, value in sorted(tags.items())],
+                "Tags": [{"Key": key, "Value": value} for key, value in sorted(all_tags.items())],
             }
         ],
     }
@@ -129,42 +151,32 @@ def client_token(request_id: str, zone: str, number: int) -> str:
     return hashlib.sha256(f"{request_id}/{zone}/{number}".encode()).hexdigest()
 
 
-def _settled(reservation: dict[str, Any], clients: Clients) -> str:
-    """Return the state of a new reservation once it is no longer pending, or ``pending`` after some seconds."""
+def _shown(
+    wanted: Properties, zone: str, request_id: str, number: int, tags: Mapping[str, str], clients: Clients
+) -> dict[str, Any] | None:
+    """Return this request's reservation of try ``number`` in a zone once the search shows it, or None.
+
+    A request that reserves for several intentions in one zone tells them by their ``tags``.
+    """
+    for _ in range(_POLLS):
+        clients.sleep(_POLL_SECONDS)
+        found = [
+            r
+            for r in find(wanted.tags[STACK_TAG], clients)
+            if r["AvailabilityZone"] == zone and tag_of(r, REQUEST_TAG) == request_id
+        ]
+        same = [r for r in found if all(tag_of(r, key) == value for key, value in tags.items())]
+        if same and len(found) > number:
+            return next((r for r in same if is_open(r)), same[-1])
+    return None
+
+
+def settled(reservation: Mapping[str, Any], clients: Clients) -> str:
+    """Return the state of a reservation once it is no longer pending, or ``pending`` after some seconds."""
     state = str(reservation["State"])
     for _ in range(_POLLS):
         if state != "pending":
             break
         clients.sleep(_POLL_SECONDS)
-        state = _state(reservation["CapacityReservationId"], clients) or state
+        state = state_of(reservation["CapacityReservationId"], clients) or state
     return state
-
-
-def _state(reservation_id: str, clients: Clients) -> str | None:
-    """Return a reservation's state, or None where EC2 does not show it."""
-    try:
-        found = list(
-            items(
-                clients.ec2.describe_capacity_reservations,
-                "CapacityReservations",
-                CapacityReservationIds=[reservation_id],
-            )
-        )
-    except ClientError as error:
-        if code_of(error).startswith("InvalidCapacityReservationId"):
-            return None
-        raise
-    return str(found[0]["State"]) if found else None
-
-
-def _cancel(reservation_id: str, until: datetime | None, clients: Clients) -> None:
-    """Cancel a reservation; raises ProbeError, which names it, when it may go on billing."""
-    try:
-        clients.ec2.cancel_capacity_reservation(CapacityReservationId=reservation_id)
-    except (BotoCoreError, ClientError) as error:
-        try:
-            ended = _state(reservation_id, clients) not in _OPEN
-        except (BotoCoreError, ClientError):
-            ended = False
-        if not ended:
-            raise messages.not_cancelled(reservation_id, until, clients.region, str(error)) from error

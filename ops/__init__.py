@@ -1,0 +1,1 @@
+"""The ``raytrain`` command line: what a person does around ``cdk deploy``."""

@@ -1,0 +1,1 @@
+"""``raytrain capacity``: where EC2 may have room, before anything exists."""
