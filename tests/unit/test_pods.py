@@ -12,7 +12,7 @@ def test_gpu_pods_tolerate_the_taint_and_others_do_not() -> None:
 
 
 def test_no_pod_gets_a_token_of_the_kubernetes_api() -> None:
-    assert [pod["automountServiceAccountToken"] for pod in all_pods()] == [False] * 5
+    assert [pod["automountServiceAccountToken"] for pod in all_pods()] == [False] * 6
     assert the_one("ServiceAccount")["automountServiceAccountToken"] is False
 
 
