@@ -1,7 +1,8 @@
 """The command line with an account in memory, and environments that may be written to."""
 
 import shutil
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +20,14 @@ from tests.ops.fake_aws import FakeAws
 from tests.ops.fake_stacks import FakeCdk, Outcome
 
 Raytrain = Callable[..., Result]
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard() -> Iterator[None]:
+    """A shell starts what runs in its background with SIGINT ignored, the tests too."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
