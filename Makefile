@@ -38,8 +38,8 @@ rehearse: $(READY) ## deploy ENV to an emulated AWS and run its job here (MODEL=
 	  $(if $(KEEP),--keep) $(if $(CHARTS),--charts "$(CHARTS)") $(if $(CRDS),--crds "$(CRDS)")
 
 # Two processes share two cores: one starts Ray and trains, the other does all else.
-TRAINING_TESTS := tests/training tests/rehearsal/test_rehearsal_runs.py tests/rehearsal/test_kills.py \
-  tests/rehearsal/test_rehearsal_lost_hosts.py
+TRAINING_TESTS := tests/rehearsal/test_rehearsal_runs.py tests/rehearsal/test_kills.py \
+  tests/rehearsal/test_rehearsal_lost_hosts.py tests/training
 
 test: $(READY) ## all tests
 	@$(MAKE) --no-print-directory -j2 -k test-training test-rest

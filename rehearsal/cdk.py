@@ -39,7 +39,9 @@ class Cdk:
             "TMPDIR": str(logs),
             "NODE_OPTIONS": f'{os.environ.get("NODE_OPTIONS", "")} --require "{SHORT_PAUSES}"',
         }
-        self._variables = os.environ | variables | own
+        # A profile, or an endpoint of one service, of the user's own would win over the account's.
+        foreign = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+        self._variables = foreign | variables | own
         self._logs = logs
         self._show = show
 

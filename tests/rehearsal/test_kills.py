@@ -32,7 +32,7 @@ def test_a_kill_in_the_middle_of_a_deploy_leaves_nothing(tmp_path: Path) -> None
 
 
 def test_a_kill_while_ray_runs_leaves_nothing(tmp_path: Path) -> None:
-    code = {"__init__.py": "", "train.py": "import time\nprint('asleep', flush=True)\ntime.sleep(300)\n"}
+    code = {"__init__.py": "", "supervise.py": "import time\nprint('asleep', flush=True)\ntime.sleep(300)\n"}
     assembly = write_training_assembly(tmp_path / "assembly", code, replicas=1, gpus="1")
     options = ["--assembly", str(assembly), "--output", str(tmp_path / "out")]
     outcome = kill([sys.executable, "-m", "rehearsal", *options], tmp_path / "log", asleep)

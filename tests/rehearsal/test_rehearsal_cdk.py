@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rehearsal.cdk import SHORT_PAUSES
+from rehearsal.cdk import SHORT_PAUSES, Cdk
+from rehearsal.processes import OwnProcesses
 
 NODE = Path(sys.executable).parent / "node"
 
@@ -18,3 +19,12 @@ def test_only_the_pauses_between_two_looks_are_shortened(asked: int, given: int)
         [NODE, "-e", program], env=os.environ | options, capture_output=True, text=True, check=True, timeout=60
     )
     assert ended.stdout.split() == [str(given)]
+
+
+def test_the_users_own_aws_is_not_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://elsewhere")
+    monkeypatch.setenv("AWS_PROFILE", "mine")
+    with OwnProcesses() as processes:
+        cdk = Cdk(processes, tmp_path, {"AWS_ENDPOINT_URL": "http://localhost:1"}, tmp_path, print)
+    found = {name: value for name, value in cdk._variables.items() if name.startswith("AWS_")}
+    assert found == {"AWS_ENDPOINT_URL": "http://localhost:1"}
