@@ -39,7 +39,7 @@ rehearse: $(READY) ## deploy ENV to an emulated AWS and run its job here (MODEL=
 
 # Two processes share two cores: one starts Ray and trains, the other does all else.
 TRAINING_TESTS := tests/rehearsal/test_rehearsal_runs.py tests/rehearsal/test_kills.py \
-  tests/rehearsal/test_rehearsal_lost_hosts.py tests/training
+  tests/rehearsal/test_rehearsal_lost_hosts.py tests/ops/test_ops_deploy_rehearsed.py tests/training
 
 test: $(READY) ## all tests
 	@$(MAKE) --no-print-directory -j2 -k test-training test-rest

@@ -135,15 +135,8 @@ def test_another_image_makes_a_new_cluster_and_a_new_job(world: World) -> None:
     assert after.nodes == before.nodes
 
 
-def test_destroy_goes_back_in_order_and_leaves_nothing(world: World) -> None:
-    events = world.app.destroy()
-    check_order(events)
-    check_nothing_left(world)
-
-
-def test_an_interrupted_destroy_is_finished_by_the_next(world: World) -> None:
+def test_an_interrupted_destroy_is_finished_by_the_next_in_order_and_leaves_nothing(world: World) -> None:
     app = world.app
-    app.deploy()
     begun = len(app.account.events())
     app.destroy_and_kill(f"{PREFIX}Training")
     assert len(chosen(app.account.events()[begun:], type=STACK, action=DELETED)) < len(STACKS)
