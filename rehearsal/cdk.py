@@ -41,7 +41,7 @@ class Cdk:
         }
         # A profile, or an endpoint of one service, of the user's own would win over the account's.
         foreign = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-        self._variables = foreign | variables | own
+        self._variables = {**foreign, **variables, **own}
         self._logs = logs
         self._show = show
 
