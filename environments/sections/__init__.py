@@ -1,0 +1,1 @@
+"""The tables of an environment's file, one module each."""

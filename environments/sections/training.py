@@ -1,0 +1,87 @@
+"""[training]"""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from environments.sections.section import Section
+
+
+class Training(Section):
+    """The training job."""
+
+    model: str = Field(
+        pattern=r"^[\w-][\w.-]*/[\w.-]+$",
+        description="Name a model of the Hugging Face hub, such as Qwen/Qwen2.5-1.5B. A folder on your disk does not "
+        "exist in the cluster; `make rehearse MODEL=folder` takes one.",
+    )
+    revision: str = Field(
+        pattern=r"^[0-9a-f]{40}$", description="Pin the model's commit, 40 hexadecimal digits from its page on the hub."
+    )
+    data: str = Field(
+        pattern=r"^(stdlib|synthetic|hf://datasets/[\w.-]+/[\w.-]+(/[\w./-]+)?)$",
+        description="Write stdlib (real text: the sources of Python's standard library), synthetic (random tokens), or "
+        "a data set of the Hugging Face hub, hf://datasets/org/name or a folder of it, of parquet, jsonl or text.",
+    )
+    data_revision: str | None = Field(
+        default=None,
+        pattern=r"^[0-9a-f]{40}$",
+        description="With hf:// data, pin their commit, 40 hexadecimal digits from their page on the hub.",
+    )
+    text_field: str | None = Field(
+        default=None,
+        pattern=r"^\w+$",
+        description="With hf:// data, name the column that holds the text; left out, it is text.",
+    )
+    steps: int = Field(ge=1, description="Give the number of optimizer steps, 1 or more.")
+    sequence_length: int = Field(ge=8, le=131_072, description="Give the tokens of one sequence, 8 to 131072.")
+    micro_batch: int = Field(ge=1, description="Give the sequences that one GPU takes at a time, 1 or more.")
+    accumulation: int = Field(
+        ge=1, description="Give the micro-batches of one optimizer step, 1 or more: nodes talk once per step."
+    )
+    learning_rate: float = Field(gt=0, lt=1, description="Give the peak learning rate, such as 2e-5.")
+    warmup_steps: int = Field(ge=0, description="Give the steps in which the learning rate rises, such as 10.")
+    schedule: Literal["constant", "cosine"] = Field(
+        description="Write constant, or cosine to let the learning rate fall to a tenth."
+    )
+    seed: int = Field(
+        ge=0, le=2**32 - 1, description="Give the seed of the data order and of new weights, of 32 bits at most."
+    )
+    sharding: Literal["auto", "hsdp", "full"] = Field(
+        description="Write auto (hsdp on several nodes), hsdp (shard inside a node, replicate across) or full."
+    )
+    activation_checkpointing: Literal["off", "selective", "full"] = Field(
+        description="Write off, or selective or full to compute activations again and save memory."
+    )
+    compile: bool = Field(description="Write true to compile each decoder layer: a slower start, faster steps.")
+    checkpoint_every: int = Field(ge=0, description="Give the steps between two checkpoints, or 0 for none.")
+    keep_checkpoints: int = Field(ge=1, description="Give the number of checkpoints to keep, 1 or more.")
+    max_failures: int = Field(
+        ge=0, description="Give the lost workers or nodes that the run survives before it fails, such as 3."
+    )
+    resume: str | None = Field(
+        default=None,
+        pattern=r"^train-[0-9a-f]+$",
+        description="Name a run of this environment, train-..., to go on from its newest checkpoint, or leave it out.",
+    )
+    require_transport: Literal["efa", "socket", "none"] = Field(
+        description="Write efa (before the first step the job proves that EFA carries its bytes, or ends), socket "
+        "(the same for TCP, to compare the two) or none."
+    )
+    attempt: int = Field(ge=1, description="Give 1, and raise it to run the same job again.")
+    deadline_hours: int = Field(
+        ge=1,
+        le=168,
+        description="Give the hours after which the training stops itself, 1 to 168. The nodes bill on, until destroy.",
+    )
+
+    @model_validator(mode="after")
+    def _nothing_without_effect(self) -> Self:
+        hub = self.data.startswith("hf://")
+        if hub != (self.data_revision is not None) or (self.text_field is not None and not hub):
+            raise ValueError("training.data_revision with hf:// data and only then, and training.text_field only then")
+        if self.checkpoint_every > self.steps:
+            raise ValueError(f"training.checkpoint_every of at most training.steps, {self.steps}: it is never reached")
+        if self.schedule == "cosine" and self.warmup_steps >= self.steps:
+            raise ValueError(f"training.warmup_steps below training.steps, {self.steps}, or nothing is left to fall")
+        return self
