@@ -1,3 +1,5 @@
+"""The CDK command line: its pauses, its surroundings, its failures."""
+
 import os
 import subprocess
 import sys
@@ -6,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rehearsal.cdk import SHORT_PAUSES, Cdk
+from rehearsal.errors import RehearsalError
 from rehearsal.processes import OwnProcesses
 
 NODE = Path(sys.executable).parent / "node"
@@ -28,3 +31,19 @@ def test_the_users_own_aws_is_not_reached(tmp_path: Path, monkeypatch: pytest.Mo
         cdk = Cdk(processes, tmp_path, {"AWS_ENDPOINT_URL": "http://localhost:1"}, tmp_path, print)
     found = {name: value for name, value in cdk._variables.items() if name.startswith("AWS_")}
     assert found == {"AWS_ENDPOINT_URL": "http://localhost:1"}
+
+
+def test_a_cdk_command_that_fails_shows_its_error(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    npx = tmp_path / "bin/npx"
+    npx.write_text('#!/bin/sh\necho "$@" >&2; echo "zone: expected one of these" >&2; echo "❌  Gpu failed"; exit 1\n')
+    npx.chmod(0o755)
+    shown: list[str] = []
+    with pytest.MonkeyPatch.context() as patch, OwnProcesses() as processes:
+        patch.setattr(sys, "executable", str(tmp_path / "bin/python"))
+        with pytest.raises(RehearsalError) as raised:
+            Cdk(processes, tmp_path, {}, tmp_path, shown.append).run("deploy", "--all", seconds=30)
+    assert "exit code 1" in str(raised.value)
+    assert "zone: expected one of these" in str(raised.value)
+    assert "cdk deploy --all" in str(raised.value)
+    assert shown == ["  | ❌  Gpu failed"]
