@@ -83,6 +83,7 @@ def s3() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def two_cpus(s3: str) -> Iterator[str]:
     """The address of a real Ray of two CPUs, whose processes can reach `s3`."""
-    ray.init(address="local", num_cpus=2, include_dashboard=False)
+    # What its processes say would come between the lines that later tests read from stderr.
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield ray.get_runtime_context().gcs_address
     ray.shutdown()
