@@ -12,7 +12,7 @@ CDK := npx --no-install cdk
 READY := .venv/.ready node_modules/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup rehearse test test-training test-rest check synth diff costs bench clean
+.PHONY: help setup rehearse test test-one-half test-other-half check synth diff costs bench clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -37,18 +37,19 @@ rehearse: $(READY) ## deploy ENV to an emulated AWS and run its job here (MODEL=
 	python -m rehearsal --environment $(ENV) $(if $(MODEL),--model "$(MODEL)") $(if $(DATA),--data "$(DATA)") \
 	  $(if $(KEEP),--keep) $(if $(CHARTS),--charts "$(CHARTS)") $(if $(CRDS),--crds "$(CRDS)")
 
-# Two processes share two cores: one starts Ray and trains, the other does all else.
-TRAINING_TESTS := tests/rehearsal/test_rehearsal_runs.py tests/rehearsal/test_kills.py \
-  tests/rehearsal/test_rehearsal_lost_hosts.py tests/ops/test_ops_deploy_rehearsed.py tests/training
+# Two processes share two cores: one starts Ray, the other does not, and what else is long evens them out.
+ONE_HALF := tests/rehearsal/test_rehearsal_runs.py tests/rehearsal/test_kills.py \
+  tests/rehearsal/test_rehearsal_lost_hosts.py tests/ops/test_ops_deploy_rehearsed.py \
+  tests/unit/test_bench.py tests/unit/test_ci_diff.py tests/training
 
 test: $(READY) ## all tests
-	@$(MAKE) --no-print-directory -j2 -k test-training test-rest
+	@$(MAKE) --no-print-directory -j2 -k test-one-half test-other-half
 
-test-training: $(READY)
-	python -m pytest -q $(TRAINING_TESTS)
+test-one-half: $(READY)
+	python -m pytest -q $(ONE_HALF)
 
-test-rest: $(READY)
-	python -m pytest -q tests $(addprefix --ignore=,$(TRAINING_TESTS))
+test-other-half: $(READY)
+	python -m pytest -q tests $(addprefix --ignore=,$(ONE_HALF))
 
 check: $(READY) ## what CI checks besides the tests: style, types, every environment's synth, templates
 	ruff check
