@@ -4,7 +4,6 @@ import difflib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
@@ -12,16 +11,12 @@ from pydantic_core import ErrorDetails
 from environments.refusals import MISFITS, REFUSED, Misfit, Refusal
 from environments.settings import Settings
 
-_A_SETTING = re.compile(r"\b[a-z_]+(\.[a-z_]+)+\b")
-
 
 def explain(problem: ErrorDetails) -> Iterator[Refusal]:
     """The refusals that one of pydantic's errors stands for: one, or one for each setting that fits no other."""
     location = [str(part) for part in problem["loc"] if part != "[key]"]
     if problem["type"] == MISFITS:
         yield from map(_misfit, problem["ctx"][MISFITS])
-    elif problem["type"] == "value_error" and _model_at(location) is not None:
-        yield _rule(_expected(problem), location, problem["input"])
     elif location == ["name"]:
         yield _file_name(problem["input"])
     else:
@@ -60,30 +55,11 @@ def _file_name(name: str) -> Refusal:
 def _misfit(misfit: Misfit) -> Refusal:
     return Refusal(
         field=misfit.field,
-        value=json.dumps(misfit.value),
+        value="missing" if misfit.value is None else json.dumps(misfit.value),
+        stated=misfit.value is not None,
         expected=misfit.expected,
         remedy=misfit.remedy,
     )
-
-
-def _rule(text: str, location: Sequence[str], section: Any) -> Refusal:
-    # The text of a rule over several fields names first the one to change.
-    named = _A_SETTING.search(text)
-    field = named.group() if named else ".".join(location)
-    value = _value(field, location, section) if named else section
-    return Refusal(
-        field=field,
-        value="missing" if value is None else json.dumps(value),
-        stated=value is not None,
-        expected=text,
-        remedy="remove it" if text.startswith("no ") else description(field.split(".")),
-    )
-
-
-def _value(field: str, location: Sequence[str], section: Any) -> Any:
-    for part in field.split(".")[len(location) :]:
-        section = section.get(part) if isinstance(section, dict) else None
-    return section
 
 
 def _expected(problem: ErrorDetails) -> str:

@@ -26,7 +26,7 @@ class Refusal:
 
 @dataclass(frozen=True, kw_only=True)
 class Misfit:
-    """A setting that does not go with another; ``field`` is its path in the file."""
+    """A setting that does not go with another; ``field`` is its path in the file. ``value`` None: it is missing."""
 
     field: str
     value: object

@@ -1,11 +1,12 @@
 """[capacity]"""
 
-import json
-from typing import Literal, Self
+from collections.abc import Iterator
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from eks_ray_train.capacity_probe.search import Search
+from environments.refusals import Misfit
 from environments.sections.section import Section, Zone
 
 _HOLD_MINUTES = 60
@@ -66,16 +67,22 @@ class Capacity(Section):
             force_token=self.force_token,
         )
 
-    @model_validator(mode="after")
-    def _what_the_mode_reads(self) -> Self:
+    def _misfits(self) -> Iterator[Misfit]:
         for field, modes in _READ_IN_MODES.items():
             value = getattr(self, field)
             if value and self.mode not in modes:
-                raise ValueError(
-                    f"no capacity.{field} with mode {self.mode}, which would ignore it (it is {json.dumps(value)}): "
-                    f"{' and '.join(modes)} read it"
+                yield Misfit(
+                    field=f"capacity.{field}",
+                    value=value,
+                    expected=f"none with mode {self.mode}, which does not read it: it belongs to mode "
+                    + " or ".join(modes),
+                    remedy="remove it, or choose that mode" if len(modes) == 1 else "remove it, or choose such a mode",
                 )
         for field in ("zone", "reservation_id"):
             if self.mode in _READ_IN_MODES[field] and getattr(self, field) is None:
-                raise ValueError(f"a capacity.{field} with mode {self.mode}")
-        return self
+                yield Misfit(
+                    field=f"capacity.{field}",
+                    value=None,
+                    expected=f"one with mode {self.mode}",
+                    remedy=str(type(self).model_fields[field].description),
+                )

@@ -1,9 +1,12 @@
 """[training]"""
 
-from typing import Literal, Self
+import json
+from collections.abc import Iterator
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
+from environments.refusals import Misfit
 from environments.sections.section import Section
 
 
@@ -75,13 +78,35 @@ class Training(Section):
         description="Give the hours after which the training stops itself, 1 to 168. The nodes bill on, until destroy.",
     )
 
-    @model_validator(mode="after")
-    def _nothing_without_effect(self) -> Self:
+    def _misfits(self) -> Iterator[Misfit]:
         hub = self.data.startswith("hf://")
-        if hub != (self.data_revision is not None) or (self.text_field is not None and not hub):
-            raise ValueError("training.data_revision with hf:// data and only then, and training.text_field only then")
+        if hub and self.data_revision is None:
+            yield Misfit(
+                field="training.data_revision",
+                value=None,
+                expected=f"the commit of {self.data}: data of the hub can change",
+                remedy="pin it, 40 hexadecimal digits from the data set's page on the hub",
+            )
+        for field in ("data_revision", "text_field"):
+            value = getattr(self, field)
+            if value is not None and not hub:
+                yield Misfit(
+                    field=f"training.{field}",
+                    value=value,
+                    expected=f"none with data = {json.dumps(self.data)}, which would ignore it",
+                    remedy="remove it, or give hf:// data",
+                )
         if self.checkpoint_every > self.steps:
-            raise ValueError(f"training.checkpoint_every of at most training.steps, {self.steps}: it is never reached")
+            yield Misfit(
+                field="training.checkpoint_every",
+                value=self.checkpoint_every,
+                expected=f"at most training.steps, {self.steps}: it is never reached",
+                remedy="lower it, or write 0 for no checkpoints",
+            )
         if self.schedule == "cosine" and self.warmup_steps >= self.steps:
-            raise ValueError(f"training.warmup_steps below training.steps, {self.steps}, or nothing is left to fall")
-        return self
+            yield Misfit(
+                field="training.warmup_steps",
+                value=self.warmup_steps,
+                expected=f"fewer than training.steps, {self.steps}: nothing is left in which cosine could fall",
+                remedy="lower it, or raise steps",
+            )

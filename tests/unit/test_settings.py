@@ -167,11 +167,11 @@ def test_the_whole_text_of_one_error() -> None:
         ({"cluster.kubernetes_version": 1.36}, "cluster.kubernetes_version = 1.36", "text, in quotes", "in quotes"),
         ({"cluster.admin_principals": ["me"]}, "cluster.admin_principals.0", "arn:aws", "full IAM role"),
         ({"capacity.mode": "guess"}, 'capacity.mode = "guess"', "'zone' or 'reservation'", "Write hold"),
-        ({"capacity": {"mode": "zone"}}, "capacity.zone is missing", "a capacity.zone with mode zone", "name one of"),
+        ({"capacity": {"mode": "zone"}}, "capacity.zone is missing", "one with mode zone", "name one of"),
         (
             {"capacity": {"mode": "reservation"}},
             "capacity.reservation_id is missing",
-            "a capacity.reservation_id with mode reservation",
+            "one with mode reservation",
             "name it, such as cr-",
         ),
         (
@@ -183,37 +183,37 @@ def test_the_whole_text_of_one_error() -> None:
         (
             {"capacity": {"mode": "probe", "hold_minutes": 60}},
             "capacity.hold_minutes = 60",
-            "no capacity.hold_minutes with mode probe, which would ignore it (it is 60): hold read it",
+            "none with mode probe, which does not read it: it belongs to mode hold",
             "remove it",
         ),
         (
             {"capacity.zone": "us-east-2a"},
             'capacity.zone = "us-east-2a"',
-            'no capacity.zone with mode hold, which would ignore it (it is "us-east-2a"): zone read it',
+            "none with mode hold, which does not read it: it belongs to mode zone",
             "remove it",
         ),
         (
             {"capacity": {"mode": "zone", "zone": "us-east-2a", "exclude_zones": ["us-east-2b"]}},
             'capacity.exclude_zones = ["us-east-2b"]',
-            "no capacity.exclude_zones with mode zone",
+            "none with mode zone, which does not read it: it belongs to mode hold or probe or offerings",
             "remove it",
         ),
         (
             {"capacity": {"mode": "zone", "zone": "us-east-2a", "zones": ["us-east-2a"]}},
             'capacity.zones = ["us-east-2a"]',
-            "no capacity.zones with mode zone",
+            "none with mode zone",
             "remove it",
         ),
         (
             {"capacity.reservation_id": "cr-0123456789abcdef0"},
             'capacity.reservation_id = "cr-0123456789abcdef0"',
-            "no capacity.reservation_id with mode hold",
+            "none with mode hold",
             "remove it",
         ),
         (
             {"capacity.reservation_type": "on-demand"},
             'capacity.reservation_type = "on-demand"',
-            "no capacity.reservation_type with mode hold",
+            "none with mode hold",
             "remove it",
         ),
         ({"capacity.hold_minutes": 14}, "capacity.hold_minutes = 14", "greater than or equal to 15", "15 to 720"),
@@ -260,16 +260,21 @@ def test_the_whole_text_of_one_error() -> None:
         (
             {"training.data": "hf://datasets/a/b"},
             "training.data_revision is missing",
-            "training.data_revision with hf:// data",
-            "pin their commit",
+            "the commit of hf://datasets/a/b",
+            "pin it",
         ),
-        ({"training.text_field": "body"}, "training", "training.text_field only then", ""),
-        ({"training.checkpoint_every": 201}, "training.checkpoint_every = 201", "at most training.steps, 200", "steps"),
+        ({"training.text_field": "body"}, 'training.text_field = "body"', 'none with data = "stdlib"', "remove it"),
+        (
+            {"training.checkpoint_every": 201},
+            "training.checkpoint_every = 201",
+            "at most training.steps, 200",
+            "lower it",
+        ),
         (
             {"training.schedule": "cosine", "training.warmup_steps": 200},
             "training.warmup_steps = 200",
-            "below training.steps, 200",
-            "Give the steps",
+            "fewer than training.steps, 200",
+            "raise steps",
         ),
         ({"account": "12"}, 'account = "12"', "matches", "12 digits in quotes"),
     ],
@@ -295,6 +300,29 @@ def test_all_that_does_not_go_together_in_a_section_is_listed_at_once() -> None:
     with pytest.raises(SettingsError) as error:
         settings_with({"network.nat_gateways": 4, "network.vpc_cidr": "10.0.0.0/20"})
     assert [refusal.field for refusal in error.value.refusals] == ["network.vpc_cidr", "network.nat_gateways"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "fields"),
+    [
+        (
+            {"training.checkpoint_every": 201, "training.schedule": "cosine", "training.warmup_steps": 200},
+            ["training.checkpoint_every", "training.warmup_steps"],
+        ),
+        (
+            {"training.data_revision": "0" * 40, "training.text_field": "body"},
+            ["training.data_revision", "training.text_field"],
+        ),
+        (
+            {"capacity": {"mode": "zone", "hold_minutes": 60, "exclude_zones": ["us-east-2a"]}},
+            ["capacity.exclude_zones", "capacity.hold_minutes", "capacity.zone"],
+        ),
+    ],
+)
+def test_a_section_lists_each_setting_that_is_ignored_or_missing(changes: dict[str, Any], fields: list[str]) -> None:
+    with pytest.raises(SettingsError) as error:
+        settings_with(changes)
+    assert [refusal.field for refusal in error.value.refusals] == fields
 
 
 def test_a_section_that_is_refused_hides_none_that_does_not_go_with_another() -> None:
