@@ -104,6 +104,21 @@ def test_a_node_group_makes_nodes_and_takes_them_along(
     assert not nodes
 
 
+def test_interfaces_of_many_cards_share_their_security_groups(
+    stacks: Stacks, network: dict[str, str], cluster: dict[str, str], nodes: dict[str, dict[str, Any]]
+) -> None:
+    shared = efa(cluster["Group"], network["EfaGroup"])
+    cards = [shared, *({**shared, "NetworkCardIndex": card, "DeviceIndex": 1} for card in range(1, 4))]
+    group = group_properties(network, cluster, InstanceTypes=["p4d.24xlarge"])
+    stacks.create("cards", node_group(group, {"NetworkInterfaces": cards}))
+    (node,) = nodes.values()
+    assert json.loads(node["metadata"]["annotations"]["rehearsal/devices"]) == {
+        "nvidia.com/gpu": "8",
+        "vpc.amazonaws.com/efa": "4",
+    }
+    stacks.delete("cards")
+
+
 def test_another_subnet_replaces_the_group(
     stacks: Stacks, network: dict[str, str], cluster: dict[str, str], nodes: dict[str, dict[str, Any]]
 ) -> None:

@@ -72,7 +72,8 @@ def plan_nodes(wanted: dict[str, Any], cluster: Cluster, account: Account) -> No
         )
     if efa and len(zones) > 1:
         raise RefusedError(f"EFA needs subnets of one Availability Zone, not of {sorted(zones)}", _INVALID)
-    groups = [*groups, *(group for interface in interfaces for group in interface.get("Groups", []))]
+    # Each once: the interfaces of a type with many cards share them.
+    groups = list(dict.fromkeys([*groups, *(group for one in interfaces for group in one.get("Groups", []))]))
     if groups:
         account.client("ec2").describe_security_groups(GroupIds=groups)
         if cluster.security_group_id not in groups:
