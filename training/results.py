@@ -17,6 +17,7 @@ EVALUATIONS = "evaluations.jsonl"
 RESULT = "result.json"
 TRANSPORT = "transport.json"
 RUN = "run.json"
+RUNNING = "running"
 # An object in S3 cannot be appended to. What a lost run has not uploaded is written again when it goes on.
 UPLOAD_SECONDS = 30.0
 
@@ -64,6 +65,15 @@ class RunFolder:
     def write_result(self, result: Mapping[str, Any]) -> None:
         """Write result.json."""
         self.write(RESULT, json.dumps(result, indent=2) + "\n")
+
+    def mark_lost(self, resumed_by: str) -> None:
+        """Have result.json no longer say that the run is running, when its end was not written. Raises OSError.
+
+        With Ray's head the driver and its supervisor are gone too, and nobody is left to write it.
+        """
+        result = json.loads(self.read(RESULT) or "{}")
+        if result.get("status") == RUNNING:
+            self.write_result(result | {"status": "lost", "resumed_by": resumed_by})
 
     def claim(self, run_name: str, launch: str, about: Mapping[str, Any]) -> None:
         """Take the folder for `launch`, a token that only restarts of the same run share.

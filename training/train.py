@@ -23,7 +23,7 @@ from training.errors import InputError
 from training.exit_codes import CRASHED, FAILED, REFUSED, SUCCEEDED
 from training.loop import train_func
 from training.ranks import FOLLOWER
-from training.results import METRICS, RESULT, RunFolder
+from training.results import METRICS, RESULT, RUNNING, RunFolder
 from training.resume import check_can_resume
 from training.submitted import submitted_at
 from training.supervise import STARTED_VARIABLE
@@ -46,12 +46,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         ray.init(ignore_reinit_error=True)
         workers, use_gpu = wait_for_workers(args.workers, args.wait_seconds)
         folder = RunFolder(args.results, args.run_name)
-        start = {"status": "running", "run_name": args.run_name, "arguments": dataclasses.asdict(args)}
+        start = {"status": RUNNING, "run_name": args.run_name, "arguments": dataclasses.asdict(args)}
         try:
             # Written first: missing permission costs seconds here, and the whole run at its end.
             folder.claim(args.run_name, args.launch or uuid.uuid4().hex, {"run_name": args.run_name})
             check_can_resume(args)
             folder.write_result(start)
+            if args.resume is not None:
+                RunFolder(args.results, args.resume).mark_lost(args.run_name)
         except OSError as error:
             raise InputError(
                 "results", args.results, "a folder that can be written to", f"Check path and permissions: {error}"

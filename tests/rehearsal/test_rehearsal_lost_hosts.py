@@ -88,6 +88,7 @@ def test_a_lost_head_fails_the_job_and_another_goes_on_from_its_run(
     ray = start_ray(processes, training.folder / "2")
     resumed = training.submit(processes, ray, "resumed", resume="lost")
     resumed.end()
+    assert (lost.result()["status"], lost.result()["resumed_by"]) == ("lost", "resumed")
     at = resumed.result()["resumed_from_step"]
     assert whole <= at < STEPS
     before, after = lost.rows(), resumed.rows()

@@ -79,6 +79,18 @@ def test_a_folder_belongs_to_one_launch(folder: Callable[[str], RunFolder]) -> N
     folder("other").claim("other", "launch-2", {"run_name": "other"})
 
 
+def test_only_a_run_whose_end_nobody_wrote_is_marked_as_lost(folder: Callable[[str], RunFolder]) -> None:
+    for status in ("running", "failed"):
+        run = folder(status)
+        run.write_result({"status": status, "run_name": status})
+        run.mark_lost("next")
+    lost, failed = (json.loads(folder(status).read("result.json") or "") for status in ("running", "failed"))
+    assert lost == {"status": "lost", "run_name": "running", "resumed_by": "next"}
+    assert failed == {"status": "failed", "run_name": "failed"}
+    folder("never-began").mark_lost("next")
+    assert folder("never-began").read("result.json") is None
+
+
 def test_what_json_lacks_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="JSON"):
         JsonLines(RunFolder(str(tmp_path), "run"), "metrics.jsonl", lambda row: True).append([{"loss": float("nan")}])
