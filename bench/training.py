@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from transformers.utils.logging import disable_progress_bar
 from bench import training_alone, training_report
 from bench.link import CONFIG, WRAP_AT
 from bench.training_report import Figures, Losses
-from bench.training_task import OURS, OURS_FLOAT32, RECIPE, Shape, Task, save_model
+from bench.training_task import OURS, OURS_FLOAT32, RECIPE, STEPS, Shape, Task, save_model
 from training.plan_model import read_model
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -49,15 +49,25 @@ class BenchError(Exception):
     """A measurement that cannot be made; the message is meant for the user."""
 
 
-def compare(small: Shape, large: Shape, ranks: int, rounds: int) -> Figures:
-    """Measure all: memory in processes of their own, the single process here, the rest on Ray. Raises BenchError."""
+def compare(small: Shape, large: Shape, ranks: int, rounds: int, tell: Callable[[str], None]) -> Figures:
+    """Measure all: memory in processes of their own, the single process here, the rest on Ray. Raises BenchError.
+
+    `tell` is told what begins.
+    """
     with tempfile.TemporaryDirectory() as folder:
         task, big, tiny = (
             make_task(shape, Path(folder, name), ranks, rounds)
             for name, shape in (("small", small), ("large", large), ("tiny", TINY))
         )
+        tell("1 of 3: memory at initialisation, each way in processes of its own")
         memory = measure_memory(tiny, big)
+        tell(f"2 of 3: the single process, {STEPS} steps with each optimizer")
         alone = {update: training_alone.losses(task, update) for update in (OURS, RECIPE)}
+        reports = rounds * (ROUND_STEPS + 1)
+        tell(
+            f"3 of 3: {ranks} ranks on Ray, {STEPS} steps of each way, then {rounds} rounds; the recipe's {reports} "
+            f"reports alone take {2 * reports} s"
+        )
         found = on_ray(task)
     losses = {
         name: Losses(**one, alone=alone[OURS if name in (OURS, OURS_FLOAT32) else RECIPE])
@@ -142,8 +152,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if value < least:
             parser.error(f"--{name} = {value}\n    expected: {least} or more\n    to do:    leave it out")
     disable_progress_bar()
+    progress = Console(stderr=True)
     try:
-        figures = compare(SMALL, LARGE, options.ranks, options.rounds)
+        figures = compare(SMALL, LARGE, options.ranks, options.rounds, progress.print)
     except BenchError as error:
         sys.exit(f"\n{error}\n")
     if options.json:
