@@ -40,7 +40,7 @@ rehearse: $(READY) ## deploy ENV to an emulated AWS and run its job here (MODEL=
 # Two processes share two cores: one starts Ray, the other does not, and what else is long evens them out.
 ONE_HALF := tests/rehearsal/test_rehearsal_runs.py tests/rehearsal/test_kills.py \
   tests/rehearsal/test_rehearsal_lost_hosts.py tests/ops/test_ops_deploy_rehearsed.py \
-  tests/unit/test_bench.py tests/unit/test_ci_diff.py tests/training
+  tests/unit/test_bench.py tests/unit/test_ci_diff_trees.py tests/unit/test_ci_diff_account.py tests/training
 
 test: $(READY) ## all tests
 	@$(MAKE) --no-print-directory -j2 -k test-one-half test-other-half
@@ -55,7 +55,7 @@ check: $(READY) ## what CI checks besides the tests: style, types, every environ
 	ruff check
 	ruff format --check
 	mypy
-	mypy .ci/diff
+	mypy .ci/diff .ci/cdk_diff
 	mypy .ci/comment
 	@for environment in $(ENVIRONMENTS); do $(MAKE) --no-print-directory synth ENV=$$environment || exit 1; done
 	cfn-lint $(foreach environment,$(ENVIRONMENTS),"cdk.out/$(environment)/*.template.json")
