@@ -72,9 +72,14 @@ def test_a_function_that_hangs_is_ended_with_what_it_started(stacks: Stacks) -> 
 
 
 def test_the_service_timeout_is_a_limit_too(stacks: Stacks) -> None:
-    code = "import time\ndef handler(event, context):\n    time.sleep(60)\n"
+    code = "import subprocess\ndef handler(event, context):\n    subprocess.run(['sleep', '60'])\n"
     stacks.create_badly("slow", with_function(stacks, code, ServiceTimeout="1"))
     assert "timed out" in stacks.reason("slow", "Custom")
+
+
+def test_a_function_that_waits_for_aws_asks_again_soon(stacks: Stacks) -> None:
+    code = "import time\ndef handler(event, context):\n    time.sleep(60)\n    return {}\n"
+    stacks.create("waits", with_function(stacks, code, ServiceTimeout="30"))
 
 
 def test_a_missing_attribute_names_what_wanted_it(stacks: Stacks) -> None:

@@ -128,3 +128,7 @@ def test_a_control_that_is_wrong_is_refused(
 ) -> None:
     with pytest.raises(AssertionError, match=said):
         control(room, method, path, **fields)
+
+
+def test_the_history_that_the_cdk_asks_for_after_a_failure_is_empty(room: Cloud) -> None:
+    assert caller(room, "cloudtrail").lookup_events()["Events"] == []
