@@ -37,10 +37,9 @@ rehearse: $(READY) ## deploy ENV to an emulated AWS and run its job here (MODEL=
 	python -m rehearsal --environment $(ENV) $(if $(MODEL),--model "$(MODEL)") $(if $(DATA),--data "$(DATA)") \
 	  $(if $(KEEP),--keep) $(if $(CHARTS),--charts "$(CHARTS)") $(if $(CRDS),--crds "$(CRDS)")
 
-# Two processes share two cores: one starts Ray, the other does not, and what else is long evens them out.
+# Two processes share two cores: one starts Ray, the other does not.
 ONE_HALF := tests/rehearsal/test_rehearsal_runs.py tests/rehearsal/test_kills.py \
-  tests/rehearsal/test_rehearsal_lost_hosts.py tests/ops/test_ops_deploy_rehearsed.py \
-  tests/unit/test_bench.py tests/unit/test_ci_diff_trees.py tests/unit/test_ci_diff_account.py tests/training
+  tests/rehearsal/test_rehearsal_lost_hosts.py tests/training
 
 test: $(READY) ## all tests
 	@$(MAKE) --no-print-directory -j2 -k test-one-half test-other-half
