@@ -12,15 +12,17 @@ from bench.training_task import OURS, OURS_FLOAT32, QUIET, RECIPE, RECIPE_FLOAT3
 
 TOLERANCE = 1e-3
 MIB = 2**20
-MEANING = """\
-Loss: each variant against one float32 process that has the same data, start and optimizer settings: ours warms up and
-clips, the recipe does not. "recipe, float32" leaves of its faults the untied embedding alone.
-Speed: medians of rounds in turns, in the workers of one Ray Train run. Ray takes one report per look of its controller,
-every two seconds, so the recipe makes half a step per second at most, whatever the hardware: its report costs a model
-this small a larger share than one whose step takes longer. Ours reports with checkpoints only, and made none here.
-Memory: what a new process grew by, at its peak, until the model was loaded and sharded; no optimizer state, no step.
-Not shown: anything about GPUs, NCCL or EFA. This is gloo on shared CPU cores, and a bfloat16 product on a CPU costs
-what it likes; in training, our float32 weights and moments take more memory than the recipe's bfloat16."""
+MEANING = (
+    "Loss: each variant against one float32 process that has the same data, start and optimizer settings: ours warms "
+    'up and clips, the recipe does not. "recipe, float32" leaves of its faults the untied embedding alone.\n'
+    "Speed: medians of rounds in turns, in the workers of one Ray Train run. Ray takes one report per look of its "
+    "controller, every two seconds, so the recipe makes half a step per second at most, whatever the hardware: its "
+    "report costs a model this small a larger share than one whose step takes longer. Ours never reports.\n"
+    "Memory: what a new process grew by, at its peak, until the model was loaded and sharded; no optimizer state, no "
+    "step. Ours has the whole model, in float32, on rank 0 alone.\n"
+    "Not shown: anything about GPUs, NCCL or EFA. This is gloo on shared CPU cores, and a bfloat16 product on a CPU "
+    "costs what it likes; in training, our float32 weights and moments take more memory than the recipe's bfloat16."
+)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,6 +13,7 @@ from rehearsal.assembly import name_of
 from rehearsal.errors import RehearsalError
 from rehearsal.shape import Shape
 from rehearsal.working_dir import runtime_env
+from training.argument_checks import FIRST_PROFILED_STEP
 
 # Added to the job's own environment, and why.
 LOCAL_ENVIRONMENT = {
@@ -111,7 +112,8 @@ def submission(ray_job: dict[str, Any], working_dir: Path, local: Local, gcs_add
         if name in given:
             own = re.sub(rf"\s--{name}(\s+|=)\S+", "", own)
             changes.append(Change(f"--{name}", given[name], "", why))
-    for name, (now, why) in local.flags().items():
+    overrides = local.flags() | _shortened(given, local.steps)
+    for name, (now, why) in overrides.items():
         changes.append(Change(f"--{name}", given.get(name), now, why))
     variables = {str(name): str(value) for name, value in environment.get("env_vars", {}).items()}
     own_cluster = {"RAY_ADDRESS": (gcs_address, "another Ray on this machine must not be taken for this one")}
@@ -119,13 +121,23 @@ def submission(ray_job: dict[str, Any], working_dir: Path, local: Local, gcs_add
         changes.append(Change(name, variables.get(name), now, why))
         variables[name] = now
     # argparse takes the last of two equal flags, so the job's own come first and stay in sight.
-    overrides = shlex.join(word for name, (now, _) in local.flags().items() for word in (f"--{name}", now))
+    words = shlex.join(word for name, (now, _) in overrides.items() for word in (f"--{name}", now))
     return Submission(
         run_name,
-        f"{own} {overrides}",
+        f"{own} {words}",
         environment | {"working_dir": str(working_dir), "env_vars": variables},
         [change for change in changes if change.was != change.now],
     )
+
+
+def _shortened(given: Mapping[str, str], steps: int) -> dict[str, tuple[str, str]]:
+    """Return the flags that count steps, and are too large for a run of `steps`: training would refuse them."""
+    most = {
+        "warmup-steps": steps // 5,
+        "evaluate-every": max(1, steps // 2),
+        "profile-steps": max(0, steps - FIRST_PROFILED_STEP),
+    }
+    return {name: (str(limit), "the run is shorter") for name, limit in most.items() if int(given.get(name, 0)) > limit}
 
 
 def flags(entrypoint: str) -> Mapping[str, str]:

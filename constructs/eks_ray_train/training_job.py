@@ -42,7 +42,12 @@ def training_arguments(settings: Settings) -> Mapping[str, str]:
         "seed": str(training.seed),
         "mesh": training.sharding,
         "activation-checkpointing": training.activation_checkpointing,
-        "compile": "on" if training.compile else "off",
+        "reshard-after-forward": _on(training.reshard_after_forward),
+        "reduce-dtype": training.reduce_dtype,
+        "compile": _on(training.compile),
+        "evaluate-every": str(training.evaluate_every),
+        "evaluation-sequences": str(training.evaluation_sequences),
+        "profile-steps": str(training.profile_steps),
         "checkpoint-every": str(training.checkpoint_every),
         "max-failures": str(training.max_failures),
         "require-transport": training.require_transport,
@@ -50,6 +55,10 @@ def training_arguments(settings: Settings) -> Mapping[str, str]:
         # Not left to the job to count: with a worker missing it would train on the GPUs that are there.
         "workers": str(settings.world_size),
     }
+
+
+def _on(switch: bool) -> str:
+    return "on" if switch else "off"
 
 
 def head_resources(settings: Settings) -> Resources:

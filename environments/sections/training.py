@@ -8,6 +8,7 @@ from pydantic import Field
 
 from environments.refusals import Misfit
 from environments.sections.section import Section
+from training.argument_checks import FIRST_PROFILED_STEP
 
 
 class Training(Section):
@@ -56,9 +57,25 @@ class Training(Section):
     activation_checkpointing: Literal["off", "selective", "full"] = Field(
         description="Write off, or selective or full to compute activations again and save memory."
     )
+    reshard_after_forward: bool = Field(
+        default=True, description="Write false to keep gathered weights for the backward: faster, and more memory."
+    )
+    reduce_dtype: Literal["float32", "bfloat16"] = Field(
+        default="float32",
+        description="Write float32, or bfloat16 to sum gradients in half the bytes, and with less precision.",
+    )
     compile: bool = Field(description="Write true to compile each decoder layer: a slower start, faster steps.")
     checkpoint_every: int = Field(ge=0, description="Give the steps between two checkpoints, or 0 for none.")
     keep_checkpoints: int = Field(ge=1, description="Give the number of checkpoints to keep, 1 or more.")
+    evaluate_every: int = Field(
+        default=0, ge=0, description="Give the steps between two evaluations on held-out sequences, or 0 for none."
+    )
+    evaluation_sequences: int = Field(
+        default=0, ge=0, description="Give the sequences to hold out, from the end of the data, or 0 for none."
+    )
+    profile_steps: int = Field(
+        default=0, ge=0, description="Give the steps to record on one GPU, after the first five, or 0 for none."
+    )
     max_failures: int = Field(
         ge=0, description="Give the lost workers or nodes that the run survives before it fails, such as 3."
     )
@@ -102,6 +119,29 @@ class Training(Section):
                 value=self.checkpoint_every,
                 expected=f"at most training.steps, {self.steps}: it is never reached",
                 remedy="lower it, or write 0 for no checkpoints",
+            )
+        if bool(self.evaluate_every) != bool(self.evaluation_sequences):
+            missing, given = ("evaluate_every", "evaluation_sequences")[:: 1 if self.evaluation_sequences else -1]
+            yield Misfit(
+                field=f"training.{missing}",
+                value=0,
+                expected=f"more than 0 with {given} = {getattr(self, given)}, which has no effect without it",
+                remedy=f"raise it, or remove {given}",
+            )
+        elif self.evaluate_every > self.steps:
+            yield Misfit(
+                field="training.evaluate_every",
+                value=self.evaluate_every,
+                expected=f"at most training.steps, {self.steps}: it is never reached",
+                remedy="lower it, or write 0 for none",
+            )
+        if self.profile_steps and self.profile_steps > self.steps - FIRST_PROFILED_STEP:
+            yield Misfit(
+                field="training.profile_steps",
+                value=self.profile_steps,
+                expected=f"at most {max(0, self.steps - FIRST_PROFILED_STEP)}, for the first "
+                f"{FIRST_PROFILED_STEP} of training.steps, {self.steps}, warm up",
+                remedy="lower it, or raise steps",
             )
         if self.schedule == "cosine" and self.warmup_steps >= self.steps:
             yield Misfit(

@@ -37,6 +37,19 @@ def test_overrides_win_and_the_rest_is_the_jobs_own() -> None:
     )
 
 
+@pytest.mark.parametrize("steps", [1, 5, 50])
+def test_what_counts_steps_fits_the_shorter_run(steps: int) -> None:
+    job = ray_job()
+    own = " --schedule cosine --warmup-steps 100 --evaluate-every 100 --evaluation-sequences 8 --profile-steps 100"
+    job["spec"]["entrypoint"] += own
+    todo = submission(job, Path("/w"), dataclasses.replace(LOCAL, steps=steps), "a:1")
+    parsed = parse(shlex.split(todo.entrypoint)[3:])
+    assert parsed.warmup_steps == steps // 5
+    assert parsed.evaluate_every == max(1, steps // 2)
+    assert parsed.profile_steps == max(0, steps - 5)
+    assert {"--warmup-steps", "--evaluate-every", "--profile-steps"} <= {change.what for change in todo.changes}
+
+
 def test_a_local_model_has_no_revision() -> None:
     for form in (f"--revision {REVISION}", f"--revision={REVISION}", ""):
         job = ray_job()

@@ -276,6 +276,25 @@ def test_the_whole_text_of_one_error() -> None:
             "fewer than training.steps, 200",
             "raise steps",
         ),
+        (
+            {"training.evaluate_every": 20},
+            "training.evaluation_sequences = 0",
+            "more than 0 with evaluate_every = 20",
+            "raise it, or remove evaluate_every",
+        ),
+        (
+            {"training.evaluation_sequences": 8},
+            "training.evaluate_every = 0",
+            "more than 0 with evaluation_sequences = 8",
+            "raise it, or remove evaluation_sequences",
+        ),
+        (
+            {"training.evaluate_every": 201, "training.evaluation_sequences": 8},
+            "training.evaluate_every = 201",
+            "at most training.steps, 200",
+            "lower it",
+        ),
+        ({"training.profile_steps": 196}, "training.profile_steps = 196", "at most 195, for the first 5", "lower it"),
         ({"account": "12"}, 'account = "12"', "matches", "12 digits in quotes"),
     ],
 )

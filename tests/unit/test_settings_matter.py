@@ -12,6 +12,7 @@ from tests.synthesis import CODE, settings_with, synthesise
 
 _RESERVATION = {"mode": "reservation", "reservation_id": "cr-0123456789abcdef0"}
 _SOLD_IN_BLOCKS = {"gpu_nodes.instance_type": "p5.48xlarge"}
+_EVALUATION = {"training.evaluate_every": 10, "training.evaluation_sequences": 8}
 _HUB = "hf://datasets/org/name"
 # Every other number is one more than it was, and every other switch the opposite.
 _OTHER: dict[str, dict[str, Any]] = {
@@ -48,6 +49,11 @@ _OTHER: dict[str, dict[str, Any]] = {
     "training.schedule": {"training.schedule": "cosine"},
     "training.sharding": {"training.sharding": "full"},
     "training.activation_checkpointing": {"training.activation_checkpointing": "full"},
+    "training.reshard_after_forward": {"training.reshard_after_forward": False},
+    "training.profile_steps": {"training.profile_steps": 3},
+    "training.reduce_dtype": {"training.reduce_dtype": "bfloat16"},
+    "training.evaluate_every": {"training.evaluate_every": 20, "training.evaluation_sequences": 8},
+    "training.evaluation_sequences": {"training.evaluate_every": 10, "training.evaluation_sequences": 16},
     "training.require_transport": {"training.require_transport": "none"},
     "training.resume": {"training.resume": "train-0123456789"},
     "training.learning_rate": {"training.learning_rate": 1e-5},
@@ -73,6 +79,8 @@ _BESIDE: dict[str, dict[str, Any]] = {
     "capacity.zone": {"capacity": {"mode": "zone", "zone": "us-east-2a"}},
     "capacity.reservation_id": {"capacity": _RESERVATION},
     "capacity.reservation_type": _SOLD_IN_BLOCKS | {"capacity": _RESERVATION},
+    "training.evaluate_every": _EVALUATION,
+    "training.evaluation_sequences": _EVALUATION,
 }
 
 

@@ -87,9 +87,11 @@ def failures_have_checkpoints(subject: Subject) -> Iterator[Problem]:
 def _what_fits(settings: Settings, model: Model, mib: int) -> str:
     training = settings.training
     # From the least that changes the run to the most.
-    for changes in ({}, {"activation_checkpointing": "full"}, {"sharding": "full"}, _FRUGAL):
-        if any(getattr(training, name) == value for name, value in changes.items()):
+    reshard = {} if training.reshard_after_forward else {"reshard_after_forward": True}
+    for frugal in ({}, {"activation_checkpointing": "full"}, {"sharding": "full"}, _FRUGAL):
+        if any(getattr(training, name) == value for name, value in frugal.items()):
             continue
+        changes = {**reshard, **frugal}
         if batch := _largest_batch(settings, model, mib, changes):
             wanted = {**changes, **({"micro_batch": batch} if batch < training.micro_batch else {})}
             text = " and ".join(f"{name} = {json.dumps(value)}" for name, value in wanted.items())
@@ -97,7 +99,7 @@ def _what_fits(settings: Settings, model: Model, mib: int) -> str:
     return "shorten training.sequence_length, or take larger GPUs: on these no batch fits"
 
 
-def _largest_batch(settings: Settings, model: Model, mib: int, changes: Mapping[str, str]) -> int:
+def _largest_batch(settings: Settings, model: Model, mib: int, changes: Mapping[str, object]) -> int:
     """Sequences, at most as many as now; 0 where not even one fits."""
 
     def too_many(batch: int) -> bool:
@@ -126,7 +128,9 @@ def least_memory(settings: Settings, model: Model) -> float:
         per_node=nodes.instance.gpus,
         tokens=training.micro_batch * training.sequence_length,
         checkpointing=training.activation_checkpointing,
+        reshard=training.reshard_after_forward,
         accumulated=training.accumulation > 1,
+        reduce_width=2 if training.reduce_dtype == "bfloat16" else 4,
     ).peak
 
 

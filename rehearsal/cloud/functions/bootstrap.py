@@ -38,7 +38,11 @@ class Context:
 def shorten_pauses() -> None:
     """Have a handler that waits for AWS ask again soon. Before it is imported."""
     sleep = time.sleep
-    time.sleep = lambda seconds: sleep(min(seconds, LONGEST_PAUSE))
+
+    def shortened(seconds: float) -> None:
+        sleep(min(seconds, LONGEST_PAUSE))
+
+    setattr(time, "sleep", shortened)  # noqa: B010 - to type checkers a module's function is no variable
 
 
 def main() -> None:

@@ -94,6 +94,10 @@ def test_remedies_that_name_a_value_are_read_at_all() -> None:
             'set activation_checkpointing = "full" (less',
         ),
         (
+            {"training.sequence_length": 5120, "training.reshard_after_forward": False},
+            "set reshard_after_forward = true (less",
+        ),
+        (
             {"gpu_nodes.instance_type": "g6.8xlarge", "gpu_nodes.count": 4, "training.sharding": "hsdp"},
             'set sharding = "full" (less',
         ),
