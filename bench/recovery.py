@@ -157,7 +157,7 @@ def render(found: Sequence[Loss]) -> Table:
     table.add_column("killed")
     for column in ("after step", "went on from", "steps again", "seconds to next step", "/ first start"):
         table.add_column(column, justify="right")
-    table.add_column("losses and all else")
+    table.add_column("losses and all else", min_width=len("as undisturbed"))
     for loss in found:
         figures = [str(figure) for figure in (loss.at_step, loss.resumed_from, loss.repeated)]
         figures += [f"{loss.seconds:.1f}", f"{loss.seconds / loss.start_seconds:.2f}"]

@@ -1,4 +1,4 @@
-"""``raytrain plan``: what an environment costs by the hour, and how long its first deploy takes, before any of it."""
+"""``raytrain plan``: what an environment costs, how long its first deploy takes, and its training, before any of it."""
 
 import sys
 from typing import Annotated
@@ -16,15 +16,18 @@ from ops.reporting import reported
 from ops.timeline.durations import read_durations
 from ops.timeline.outlook import Outlook, bases, outlook, sample_span
 from ops.timeline.view import show_timeline
+from ops.training_outlook import training_outlook
+from ops.training_view import show_training
 
 CONCURRENCIES = (1, 3)
 
 
 @reported
 def plan(environment: Annotated[str, typer.Argument(metavar="ENV", help="The environment to plan.")]) -> None:
-    """Say what an environment costs by the hour, and how long its first deploy takes and on what.
+    """Say what an environment costs by the hour, how long its first deploy takes, and what its training takes.
 
-    It needs no AWS credentials: the templates are synthesised here, and durations are from a table with sources.
+    It needs no AWS credentials: the templates are synthesised here, durations are from a table with sources, and the
+    training is arithmetic.
     """
     # Half a second, which --help need not take.
     from app import InvalidEnvironmentError
@@ -43,6 +46,7 @@ def plan(environment: Annotated[str, typer.Argument(metavar="ENV", help="The env
     ]
     show_costs(console, settings, outlooks[-1])
     show_timeline(console, outlooks, bases(outlooks[-1].path, found.templates, durations), sample_span(durations))
+    show_training(console, training_outlook(settings))
 
 
 def show_costs(console: Console, settings: Settings, course: Outlook) -> None:

@@ -92,7 +92,10 @@ class Recipe:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The outcome. `step_seconds` hides communication behind computing where it can; `serial_seconds` nowhere."""
+    """The outcome. `step_seconds` hides communication behind computing where it can; `serial_seconds` nowhere.
+
+    `exposed_seconds`: of `network_seconds`, those that nothing hides.
+    """
 
     recipe: Recipe
     memory: Memory
@@ -100,6 +103,7 @@ class Plan:
     bytes_per_node: float
     compute_seconds: float
     network_seconds: float
+    exposed_seconds: float
     in_node_seconds: float
     step_seconds: float
     serial_seconds: float
@@ -146,10 +150,12 @@ def plan(model: Model, cluster: Cluster, batch: Batch, recipe: Recipe, assume: A
     operations = model.flops_per_token(batch.sequence_length, recompute=recipe.checkpointing == "full")
     compute = batch.tokens * batch.micro_batches * operations / (cluster.gpu.peak * assume.utilisation)
     network = leaving / cluster.network
-    in_node = bytes_per_link_in_node(model, traffic, *shape) / assume.in_node
+    # A node's only GPU has no neighbour inside.
+    in_node = bytes_per_link_in_node(model, traffic, *shape) / assume.in_node if cluster.gpus_per_node > 1 else 0.0
     # Full shards travel all through a step. HSDP's reduction across nodes has the last micro-batch's backward.
     window = compute if recipe.layout == "full" else compute / batch.micro_batches * assume.backward
-    step = max(compute + max(0.0, network - window), in_node)
+    exposed = max(0.0, network - window)
+    step = max(compute + exposed, in_node)
     return Plan(
         recipe=recipe,
         memory=parts,
@@ -157,6 +163,7 @@ def plan(model: Model, cluster: Cluster, batch: Batch, recipe: Recipe, assume: A
         bytes_per_node=leaving,
         compute_seconds=compute,
         network_seconds=network,
+        exposed_seconds=exposed,
         in_node_seconds=in_node,
         step_seconds=step,
         serial_seconds=compute + network + in_node,
@@ -165,15 +172,24 @@ def plan(model: Model, cluster: Cluster, batch: Batch, recipe: Recipe, assume: A
     )
 
 
-def choose(model: Model, cluster: Cluster, batch: Batch, assume: Assumptions | None = None) -> Plan:
-    """The fastest recipe that fits, with float32 reduction; of equally fast ones that which has the least to hide.
+def choose(
+    model: Model, cluster: Cluster, batch: Batch, assume: Assumptions | None = None, *, reduce_width: int = 4
+) -> Plan:
+    """The fastest recipe that fits, with gradients summed in `reduce_width` bytes; of equally fast ones that which has
+    the least to hide.
 
     Raises InputError when none fits.
     """
     layouts: tuple[Layout, ...] = ("full", "hsdp") if cluster.nodes > 1 else ("full",)
     kinds: tuple[Checkpointing, ...] = ("off", "selective", "full")
     plans = [
-        plan(model, cluster, batch, Recipe(layout=layout, reshard=reshard, checkpointing=kind), assume)
+        plan(
+            model,
+            cluster,
+            batch,
+            Recipe(layout=layout, reshard=reshard, checkpointing=kind, reduce_width=reduce_width),
+            assume,
+        )
         for layout, reshard, kind in itertools.product(layouts, (True, False), kinds)
     ]
     fitting = [candidate for candidate in plans if candidate.fits]

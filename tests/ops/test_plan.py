@@ -1,4 +1,4 @@
-"""`raytrain plan`: the bill and the timeline of an environment, in one command."""
+"""`raytrain plan`: the bill, the timeline and the training of an environment, in one command."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +20,7 @@ def _run(monkeypatch: pytest.MonkeyPatch, changes: Mapping[str, Any]) -> Result:
     return CliRunner().invoke(app, ["dev"])
 
 
-def test_costs_then_the_timeline(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_costs_then_the_timeline_then_the_training(monkeypatch: pytest.MonkeyPatch) -> None:
     result = _run(monkeypatch, {})
     assert result.exit_code == 0, result.output
     order = [
@@ -35,6 +35,10 @@ def test_costs_then_the_timeline(monkeypatch: pytest.MonkeyPatch) -> None:
             "image pull: Ray head",
             "min have a source and the rest are estimates",
             "terraform-aws-modules/terraform-aws-eks#3218",
+            "The training, by arithmetic",
+            "Qwen/Qwen2.5-1.5B on 2 x 4 L4, hsdp; a step is 8,192 tokens",
+            "the run of 200 steps",
+            "None of it was measured on these GPUs.",
         )
     ]
     assert order == sorted(order)

@@ -98,6 +98,14 @@ def test_seconds_on_the_network() -> None:
     assert plan(ALL_TWICE, line_rate, one, full).network_seconds == pytest.approx(2.16, abs=0.01)
 
 
+def test_a_node_with_one_gpu_has_nothing_inside() -> None:
+    alone = dataclasses.replace(G6, gpus_per_node=1)
+    for recipe in (Recipe(layout="full"), Recipe(layout="hsdp")):
+        found = plan(QWEN, alone, DEFAULT, recipe)
+        assert found.in_node_seconds == 0.0
+        assert found.network_seconds > 0
+
+
 def test_the_tokens_that_hide_the_reduction() -> None:
     # 55e12 sustained operations per second, no recomputing: 17,300 tokens per step at 3 GB/s.
     assume = Assumptions(utilisation=55e12 / L4.peak, in_node=1e15)
@@ -133,6 +141,12 @@ def test_memory_at_the_designs_batch() -> None:
 def test_two_nodes_choose_hsdp_and_one_node_full_shards() -> None:
     assert choose(QWEN, G6, DEFAULT).recipe.layout == "hsdp"
     assert choose(QWEN, dataclasses.replace(G6, nodes=1), DEFAULT).recipe.layout == "full"
+
+
+def test_a_choice_for_gradients_summed_in_half_the_bytes() -> None:
+    plain, half = choose(QWEN, G6, DEFAULT), choose(QWEN, G6, DEFAULT, reduce_width=2)
+    assert half.bytes_per_node == pytest.approx(plain.bytes_per_node / 2)
+    assert (plain.recipe.reduce_width, half.recipe.reduce_width) == (4, 2)
 
 
 def test_what_memory_allows_is_kept_rather_than_gathered_or_computed_again() -> None:

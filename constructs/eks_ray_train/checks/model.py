@@ -12,12 +12,11 @@ from collections.abc import Iterator, Mapping
 
 from eks_ray_train.checks.finding import Problem, Severity
 from eks_ray_train.checks.rule import Phase, Subject, rule
+from eks_ray_train.trained_model import layout, reduce_width, trained_model
 from environments.settings import Settings
-from training.plan_bytes import Layout
 from training.plan_memory import memory
-from training.plan_model import QWEN2_5_1_5B, Model, read_model
+from training.plan_model import Model
 
-_MODELS = {"Qwen/Qwen2.5-1.5B": QWEN2_5_1_5B, "Qwen/Qwen2.5-1.5B-Instruct": QWEN2_5_1_5B}
 _MIB = 1024**2
 _FRUGAL = {"activation_checkpointing": "full", "sharding": "full"}
 _MOST_DEADLINE_HOURS = 168  # of environments/settings.py
@@ -27,7 +26,7 @@ _MOST_DEADLINE_HOURS = 168  # of environments/settings.py
 def batch_fits_the_gpus(subject: Subject) -> Iterator[Problem]:
     """A job that does not ends in its first step with "CUDA out of memory"."""
     settings, gpu = subject.settings, subject.settings.gpu_nodes.instance.gpu
-    model = _model(settings)
+    model = trained_model(settings)
     if model is None or gpu is None:
         return
     least = least_memory(settings, model) / _MIB
@@ -46,7 +45,7 @@ def batch_fits_the_gpus(subject: Subject) -> Iterator[Problem]:
 def deadline_is_possible(subject: Subject) -> Iterator[Problem]:
     """A run that cannot end is paid for until its deadline."""
     settings, gpu = subject.settings, subject.settings.gpu_nodes.instance.gpu
-    model = _model(settings)
+    model = trained_model(settings)
     if model is None or gpu is None or gpu.bf16_flops is None:
         return
     training = settings.training
@@ -123,25 +122,12 @@ def least_memory(settings: Settings, model: Model) -> float:
     nodes, training = settings.gpu_nodes, settings.training
     return memory(
         model,
-        layout=_layout(settings),
+        layout=layout(settings),
         nodes=nodes.count,
         per_node=nodes.instance.gpus,
         tokens=training.micro_batch * training.sequence_length,
         checkpointing=training.activation_checkpointing,
         reshard=training.reshard_after_forward,
         accumulated=training.accumulation > 1,
-        reduce_width=2 if training.reduce_dtype == "bfloat16" else 4,
+        reduce_width=reduce_width(settings),
     ).peak
-
-
-def _layout(settings: Settings) -> Layout:
-    nodes = settings.gpu_nodes
-    if settings.training.sharding == "auto":
-        # As training/mesh.py has it: inside a node with one GPU there is nothing to shard over.
-        return "hsdp" if nodes.count > 1 and nodes.instance.gpus > 1 else "full"
-    return settings.training.sharding
-
-
-def _model(settings: Settings) -> Model | None:
-    config = _MODELS.get(settings.training.model)
-    return read_model(config) if config else None

@@ -40,6 +40,8 @@ class InstanceType:
     on running On-Demand instances of its family, and ``quota_families`` the prefixes of the instance types that count
     against it; ``capacity_block`` says whether EC2 sells Capacity Blocks of the type. ``rdma_read`` is a property of
     the EFA device, which then reads another node's memory; ``gpudirect_rdma`` says that it reaches the GPUs' too.
+    ``network_gbps`` are the gigabits per second out of the whole node as EC2 states them, None where they were not
+    written down; ``nvlink`` says that GPUs of one node talk over it.
     ``usd_per_hour`` is the On-Demand price in ``price_region`` at ``price_date``, None where there is none.
     ``nccl`` holds the variables that NCCL needs here and not elsewhere, ``unverified`` what is not
     certain, as clauses.
@@ -52,6 +54,8 @@ class InstanceType:
     gpu: Gpu | None
     network_cards: int
     efa_interfaces: int
+    network_gbps: int | None
+    nvlink: bool
     card_0: Literal["efa", "interface"]
     efa_device_index: int
     rdma_read: bool

@@ -36,6 +36,8 @@ def _rows(name: str, family: Mapping[str, Any], table: Mapping[str, Any]) -> Ite
             gpu=_gpu(table["gpus"][family["gpu"]]) if "gpu" in family else None,
             network_cards=cards,
             efa_interfaces=efa,
+            network_gbps=figures.get("gbps"),
+            nvlink=family.get("nvlink", False) and figures["gpus"] > 1,
             card_0=family.get("card_0", "efa" if efa else "interface"),
             efa_device_index=device,
             rdma_read=family.get("rdma_read", False),

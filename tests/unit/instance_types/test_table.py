@@ -1,5 +1,6 @@
 """The table against EC2's own answers."""
 
+import re
 from datetime import date
 
 import pytest
@@ -44,6 +45,20 @@ def test_figures_are_ec2s(name: str) -> None:
     )
     assert all(disk["Type"] == "ssd" for disk in disks)
     assert row.capacity_block == ("capacity-block" in answer["SupportedUsageClasses"])
+
+
+@pytest.mark.parametrize("name", GPU_TYPES)
+def test_what_leaves_the_node_is_ec2s(name: str) -> None:
+    # "40 Gigabit", "4x 100 Gigabit". The cards' own figures are no sum: a g6e.24xlarge has 200 on each of two, and 200.
+    stated = re.fullmatch(r"(?:(\d+)x )?(\d+) Gigabit", network(name)["NetworkPerformance"])
+    assert stated
+    assert INSTANCE_TYPES[name].network_gbps == int(stated[1] or 1) * int(stated[2])
+
+
+def test_only_p_types_have_nvlink() -> None:
+    assert {row.family for row in INSTANCE_TYPES.values() if row.nvlink} == {
+        INSTANCE_TYPES[name].family for name in GPU_TYPES if name.startswith("p")
+    }
 
 
 @pytest.mark.parametrize("name", [name for name in INSTANCE_TYPES if name not in UNDESCRIBED])
