@@ -15,7 +15,9 @@ from environments.settings import Settings
 def explain(problem: ErrorDetails) -> Iterator[Refusal]:
     """The refusals that one of pydantic's errors stands for: one, or one for each setting that fits no other."""
     location = [str(part) for part in problem["loc"] if part != "[key]"]
-    if problem["type"] == MISFITS:
+    if "[key]" in problem["loc"]:
+        yield _key(problem, location)
+    elif problem["type"] == MISFITS:
         yield from map(_misfit, problem["ctx"][MISFITS])
     elif location == ["name"]:
         yield _file_name(problem["input"])
@@ -40,6 +42,16 @@ def _field(problem: ErrorDetails, location: Sequence[str]) -> Refusal:
     if problem["type"] == REFUSED:
         remedy = problem["ctx"]["remedy"]
     return Refusal(field=field, value=json.dumps(problem["input"]), expected=_expected(problem), remedy=remedy)
+
+
+def _key(problem: ErrorDetails, location: Sequence[str]) -> Refusal:
+    return Refusal(
+        field=".".join(location),
+        value="no such name",
+        stated=False,
+        expected=f"a name that is {_expected(problem)}",
+        remedy=f"remove it. {description(location)}",
+    )
 
 
 def _file_name(name: str) -> Refusal:

@@ -68,8 +68,8 @@ class Settings(Section):
             found = Misfit(
                 field="network.availability_zones",
                 value=network.availability_zones,
-                expected=f"zones of region {region}: {', '.join(strange)} is elsewhere",
-                remedy=f"name zones that begin with {region}, or change region",
+                expected=f"zones of region {region}, and not {', '.join(strange)}",
+                remedy=f"name zones that begin with {region}, such as {region}a and {region}b, or change region",
             )
             raise misfits([found])
         return network

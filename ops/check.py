@@ -55,7 +55,8 @@ def check(
         settings = read(environment)
     except SettingsError as error:
         if not as_json:
-            raise
+            typer.echo(f"\n{error}\n\n{len(RULES)} rules more can be tried once this is mended.\n", err=True)
+            raise typer.Exit(ExitCode.USAGE) from None
         typer.echo(json.dumps(_refused(environment, day, error), indent=2))
         raise typer.Exit(ExitCode.USAGE) from None
     findings, phases = find(settings, day)

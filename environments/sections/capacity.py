@@ -37,7 +37,8 @@ class Capacity(Section):
         default=None,
         ge=15,
         le=720,
-        description="Give the minutes for which capacity stays reserved, 15 to 720: long enough for a whole deploy.",
+        description="With mode hold, give the minutes for which capacity stays reserved, 15 to 720: long enough for a "
+        "whole deploy. Else remove it.",
     )
     zone: Zone | None = Field(default=None, description="With mode zone, name one of network.availability_zones.")
     reservation_id: str | None = Field(
@@ -74,9 +75,8 @@ class Capacity(Section):
                 yield Misfit(
                     field=f"capacity.{field}",
                     value=value,
-                    expected=f"none with mode {self.mode}, which does not read it: it belongs to mode "
-                    + " or ".join(modes),
-                    remedy="remove it, or choose that mode" if len(modes) == 1 else "remove it, or choose such a mode",
+                    expected=f"none with mode {self.mode}, which does not read it; it is for {', '.join(modes)}",
+                    remedy="remove it",
                 )
         for field in ("zone", "reservation_id"):
             if self.mode in _READ_IN_MODES[field] and getattr(self, field) is None:
@@ -84,5 +84,5 @@ class Capacity(Section):
                     field=f"capacity.{field}",
                     value=None,
                     expected=f"one with mode {self.mode}",
-                    remedy=str(type(self).model_fields[field].description),
+                    remedy=f'{type(self).model_fields[field].description} Without one, write mode = "hold".',
                 )

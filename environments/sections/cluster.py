@@ -21,7 +21,7 @@ class Cluster(Section):
         Annotated[str, Field(pattern=r"^arn:aws[\w-]*:iam::\d{12}:(role|user)/[\w+=,.@/-]+$")], ...
     ] = Field(
         description="List full IAM role or user ARNs (an SSO role with its path) that get cluster-admin besides "
-        "the admin role that the stack makes; an empty list adds none."
+        "the admin role that the stack makes, such as arn:aws:iam::111122223333:role/ml-team; an empty list adds none."
     )
     public_endpoint_cidrs: tuple[Cidr, ...] = Field(
         description="List the networks that may reach the Kubernetes API from outside, such as your office's address "

@@ -22,9 +22,10 @@ class Ray(Section):
 
     image: str = Field(
         pattern=r"^[\w.-]+(/[\w.-]+)+(:[\w.-]+|@sha256:[0-9a-f]{64})$",
-        description="Name the image with a tag or a digest.",
+        description="Name the image with a tag or a digest, such as "
+        "public.ecr.aws/deep-learning-containers/ray:train-ml-cuda-v1.1.",
     )
-    version: Version = Field(description="Write the version of Ray in the image, such as 2.58.0.")
+    version: Version = Field(description="Write the version of Ray in the image: 2.58.0 in train-ml-cuda-v1.1.")
     head: PodResources
     # Left out, both follow from gpu_nodes.instance_type: environments/defaults.py fills them in.
     worker: PodResources

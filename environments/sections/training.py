@@ -10,6 +10,9 @@ from environments.refusals import Misfit
 from environments.sections.section import Section
 from training.argument_checks import FIRST_PROFILED_STEP
 
+# What an evaluation needs when only the other of the two is there.
+_SUCH_AS = {"evaluate_every": 50, "evaluation_sequences": 64}
+
 
 class Training(Section):
     """The training job."""
@@ -126,7 +129,7 @@ class Training(Section):
                 field=f"training.{missing}",
                 value=0,
                 expected=f"more than 0 with {given} = {getattr(self, given)}, which has no effect without it",
-                remedy=f"raise it, or remove {given}",
+                remedy=f"add {missing} = {_SUCH_AS[missing]}, or remove {given}",
             )
         elif self.evaluate_every > self.steps:
             yield Misfit(

@@ -123,8 +123,8 @@ def test_the_whole_text_of_one_error() -> None:
         (
             {"network.availability_zones": ["us-east-2a", "us-west-2b"]},
             'network.availability_zones = ["us-east-2a", "us-west-2b"]',
-            "zones of region us-east-2: us-west-2b is elsewhere",
-            "begin with us-east-2, or change region",
+            "zones of region us-east-2, and not us-west-2b",
+            "begin with us-east-2, such as us-east-2a and us-east-2b, or change region",
         ),
         ({"network.nat_gateways": 4}, "network.nat_gateways = 4", "at most one per zone", "set nat_gateways = 3, or 1"),
         ({"network.vpc_cidr": "10.0.0.1/16"}, '"10.0.0.1/16"', "no host bits set", "private IPv4 network"),
@@ -183,19 +183,19 @@ def test_the_whole_text_of_one_error() -> None:
         (
             {"capacity": {"mode": "probe", "hold_minutes": 60}},
             "capacity.hold_minutes = 60",
-            "none with mode probe, which does not read it: it belongs to mode hold",
+            "none with mode probe, which does not read it; it is for hold",
             "remove it",
         ),
         (
             {"capacity.zone": "us-east-2a"},
             'capacity.zone = "us-east-2a"',
-            "none with mode hold, which does not read it: it belongs to mode zone",
+            "none with mode hold, which does not read it; it is for zone",
             "remove it",
         ),
         (
             {"capacity": {"mode": "zone", "zone": "us-east-2a", "exclude_zones": ["us-east-2b"]}},
             'capacity.exclude_zones = ["us-east-2b"]',
-            "none with mode zone, which does not read it: it belongs to mode hold or probe or offerings",
+            "none with mode zone, which does not read it; it is for hold, probe, offerings",
             "remove it",
         ),
         (
@@ -251,7 +251,12 @@ def test_the_whole_text_of_one_error() -> None:
             "one of network.availability_zones: us-east-2a",
             "name one of these",
         ),
-        ({"ray.transport": {"PATH": "/"}}, "ray.transport.PATH", "NCCL", "each value in quotes"),
+        (
+            {"ray.transport": {"PATH": "/"}},
+            "ray.transport.PATH is no such name",
+            "a name that is text that matches",
+            "remove it. Give",
+        ),
         ({"ray.image": "train image"}, "ray.image", "text that matches", "with a tag or a digest"),
         ({"training.model": "./my-model"}, 'training.model = "./my-model"', "matches", "make rehearse MODEL=folder"),
         ({"training.model": "a/b; rm -rf /"}, "training.model", "matches", "Hugging Face hub"),
@@ -280,13 +285,13 @@ def test_the_whole_text_of_one_error() -> None:
             {"training.evaluate_every": 20},
             "training.evaluation_sequences = 0",
             "more than 0 with evaluate_every = 20",
-            "raise it, or remove evaluate_every",
+            "add evaluation_sequences = 64, or remove evaluate_every",
         ),
         (
             {"training.evaluation_sequences": 8},
             "training.evaluate_every = 0",
             "more than 0 with evaluation_sequences = 8",
-            "raise it, or remove evaluation_sequences",
+            "add evaluate_every = 50, or remove evaluation_sequences",
         ),
         (
             {"training.evaluate_every": 201, "training.evaluation_sequences": 8},

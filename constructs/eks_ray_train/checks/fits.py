@@ -67,13 +67,18 @@ def _does_not_fit(pod: Pod, best: _Node, rest: Sequence[Pod], where: str) -> Pro
         expected=f"at most {room.rounded_down()}, the most that is free on one of {where}{beside}"
         if best.free.pods
         else f"no pod more: {where} have as many as EKS allows",
-        remedy=f"{_ASK_FOR_LESS[pod.field] if own else _MAKE_ROOM[pod.role]}, or choose a larger instance type"
+        remedy=f"{_ask_for_less(pod, room) if own else _MAKE_ROOM[pod.role]}, or choose a larger instance type"
         f"{' or more nodes' if best.pods else ''}",
     )
 
 
-_ASK_FOR_LESS = {
-    "ray.head": "ask for less",
-    "ray.worker": "leave [ray.worker] and ray.shared_memory_gib out, for what such a node has, or ask for less",
-}
+def _ask_for_less(pod: Pod, room: Amounts) -> str:
+    """The largest whole numbers that fit, as lines of the file."""
+    if pod.field == "ray.worker":
+        return "leave [ray.worker] and ray.shared_memory_gib out, for what such a node has, or ask for less"
+    cpu = min(pod.requests.cpu_m, room.cpu_m) // 1000
+    gib = int(min(pod.requests.memory_mib, room.memory_mib)) // 1024
+    return f"set {pod.field}.cpu = {cpu} and {pod.field}.memory_gib = {gib}" if cpu > 0 and gib > 0 else "ask for less"
+
+
 _MAKE_ROOM = {"system": "lower ray.head", "gpu-worker": "lower ray.worker"}

@@ -14,6 +14,7 @@ from eks_ray_train.checks.finding import Problem, Severity
 from eks_ray_train.checks.rule import Phase, Subject, rule
 from eks_ray_train.trained_model import layout, reduce_width, trained_model
 from environments.settings import Settings
+from training.plan import Assumptions
 from training.plan_memory import memory
 from training.plan_model import Model
 
@@ -37,6 +38,31 @@ def batch_fits_the_gpus(subject: Subject) -> Iterator[Problem]:
             f"{least:,.0f} MiB on each GPU",
             expected=f"at most {gpu.memory_mib:,} MiB, all that a GPU of this type ({gpu.name}) has; CUDA and NCCL "
             "take some of it too",
+            remedy=_what_fits(settings, model, gpu.memory_mib),
+        )
+
+
+@rule(
+    "gpu-memory-room",
+    "what fits the GPUs' memory leaves room for CUDA and NCCL",
+    phase=Phase.SETTINGS,
+    severity=Severity.WARNING,
+)
+def cuda_has_room(subject: Subject) -> Iterator[Problem]:
+    """Their context and buffers, and what the allocator wastes, are in no arithmetic."""
+    settings, gpu = subject.settings, subject.settings.gpu_nodes.instance.gpu
+    model = trained_model(settings)
+    if model is None or gpu is None:
+        return
+    least = least_memory(settings, model) / _MIB
+    usable = gpu.memory_mib * Assumptions.usable
+    if usable < least <= gpu.memory_mib:
+        yield Problem(
+            field="training.micro_batch, training.sequence_length",
+            value=f"{settings.training.micro_batch} x {settings.training.sequence_length} tokens, at least "
+            f"{least:,.0f} MiB on each GPU",
+            expected=f"at most {usable:,.0f} of the {gpu.memory_mib:,} MiB that a GPU of this type ({gpu.name}) has, "
+            "for CUDA and NCCL take some too",
             remedy=_what_fits(settings, model, gpu.memory_mib),
         )
 
@@ -91,14 +117,14 @@ def _what_fits(settings: Settings, model: Model, mib: int) -> str:
         if any(getattr(training, name) == value for name, value in frugal.items()):
             continue
         changes = {**reshard, **frugal}
-        if batch := _largest_batch(settings, model, mib, changes):
+        if batch := _largest_batch(settings, model, mib * Assumptions.usable, changes):
             wanted = {**changes, **({"micro_batch": batch} if batch < training.micro_batch else {})}
             text = " and ".join(f"{name} = {json.dumps(value)}" for name, value in wanted.items())
-            return f"set {text} (less where CUDA and NCCL leave no room), or take larger GPUs"
-    return "shorten training.sequence_length, or take larger GPUs: on these no batch fits"
+            return f"set {text}, or take larger GPUs"
+    return "shorten training.sequence_length, or take larger GPUs: on these no batch fits with room for CUDA and NCCL"
 
 
-def _largest_batch(settings: Settings, model: Model, mib: int, changes: Mapping[str, object]) -> int:
+def _largest_batch(settings: Settings, model: Model, mib: float, changes: Mapping[str, object]) -> int:
     """Sequences, at most as many as now; 0 where not even one fits."""
 
     def too_many(batch: int) -> bool:

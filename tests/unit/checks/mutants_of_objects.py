@@ -2,8 +2,14 @@
 
 from typing import Any
 
+from tests.synthesis import settings_with
 from tests.unit.checks.drafts import Draft, amounts
 from tests.unit.checks.mutant import mutant
+
+
+def _head_of(broken: Draft, cpu: int) -> None:
+    broken.settings = settings_with({"ray.head.cpu": cpu})
+    amounts(_main(broken.head), "cpu", str(cpu))
 
 
 def _main(group: Any) -> Any:
@@ -30,7 +36,7 @@ OBJECTS = (
         "the submitter states no limits",
         lambda broken: broken.ray_job["submitterPodTemplate"]["spec"]["containers"][0]["resources"].pop("limits"),
     ),
-    mutant("pod-fits", "the AWS sample's head", lambda broken: amounts(_main(broken.head), "cpu", "4")),
+    mutant("pod-fits", "the AWS sample's head", lambda broken: _head_of(broken, cpu=4)),
     mutant("pod-node", "a head for any node", lambda broken: broken.head["template"]["spec"].pop("nodeSelector")),
     mutant(
         "pod-toleration", "a check that is turned away", lambda broken: broken.job("fabric-check").pop("tolerations")

@@ -63,6 +63,7 @@ SETTINGS = (
     settings_mutant("worker-memory", {"ray.shared_memory_gib": 140}),
     settings_mutant("head-memory", {"ray.head.memory_gib": 4}),
     settings_mutant("gpu-memory", {"training.micro_batch": 64, "training.sequence_length": 4096}),
+    settings_mutant("gpu-memory-room", {"training.micro_batch": 3, "training.sequence_length": 1536}),
     settings_mutant("checkpoints-for-failures", {"training.checkpoint_every": 0}),
     settings_mutant("training-deadline", {"training.steps": 10_000_000}),
     settings_mutant("ami-age", {"gpu_nodes.ami_release": "1.36.1-20260101", "gpu_nodes.parallel_pull": False}),

@@ -43,6 +43,7 @@ def test_warnings_are_what_can_be_meant() -> None:
         "transport-rdma-off",
         "transport-huge-pages",
         "transport-diagnostic",
+        "gpu-memory-room",
         "checkpoints-for-failures",
         "kubernetes-ending",
         "ami-age",

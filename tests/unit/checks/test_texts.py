@@ -22,7 +22,7 @@ def test_the_samples_head_does_not_fit_its_node() -> None:
         "  ray.head = 4 CPU, 16.0 GiB for ray-head   [pod-fits]\n"
         "    expected: at most 2.85 CPU, 11.9 GiB, the most that is free on one of 1 x m7i.xlarge (system_nodes), "
         "beside ray-job-submitter, kuberay-operator, coredns, image-prefetch-head\n"
-        "    to do:    ask for less, or choose a larger instance type"
+        "    to do:    set ray.head.cpu = 2 and ray.head.memory_gib = 11, or choose a larger instance type"
     )
     assert [finding.code for finding in error.value.findings] == ["pod-fits"]
 
