@@ -74,6 +74,20 @@ class Settings(Section):
             raise misfits([found])
         return network
 
+    @field_validator("training")
+    @classmethod
+    def _copies_for_hsdp(cls, training: Training, info: ValidationInfo) -> Training:
+        nodes = info.data.get("gpu_nodes")
+        if nodes and nodes.count == 1 and training.sharding == "hsdp":
+            found = Misfit(
+                field="training.sharding",
+                value="hsdp",
+                expected="auto or full with gpu_nodes.count = 1: hsdp has a copy of the model on each of several",
+                remedy='set sharding = "auto"',
+            )
+            raise misfits([found])
+        return training
+
     @field_validator("capacity")
     @classmethod
     def _where_the_nodes_may_be(cls, capacity: Capacity, info: ValidationInfo) -> Capacity:

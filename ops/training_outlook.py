@@ -60,7 +60,8 @@ class TrainingOutlook:
     def run(self, of: Plan) -> Run:
         """Hours of stepping, and dollars of GPU nodes and of all that is billed by the hour meanwhile."""
         hours = self.settings.training.steps * of.step_seconds / SECONDS_PER_HOUR
-        gpu, *_ = parts = hourly(self.settings)
+        parts = hourly(self.settings)
+        gpu = next(part for part in parts if part.name == self.settings.gpu_nodes.instance_type)
         if gpu.total is None:
             return Run(hours=hours, gpu_nodes_usd=None, usd=None, usd_per_million_tokens=None)
         return Run(

@@ -157,7 +157,8 @@ def _choice(found: TrainingOutlook) -> Iterator[str]:
 def _assumptions(found: TrainingOutlook) -> Iterator[str]:
     assume, cluster, kind = found.assume, found.cluster, found.settings.gpu_nodes.instance
     yield (
-        f"Assumed: {assume.utilisation:.0%} of each GPU's {cluster.gpu.peak / 1e12:,.0f} TFLOP/s while it computes, "
+        f"Assumed: {assume.utilisation:.0%} of each GPU's {cluster.gpu.peak / 1e12:,.0f} TFLOP/s while it computes (a "
+        "share chosen for an L4), "
         f"{assume.backward:.0%} of that in backward; {assume.usable:.0%} of its memory for tensors."
     )
     if cluster.nodes > 1:

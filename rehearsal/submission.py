@@ -13,7 +13,7 @@ from rehearsal.assembly import name_of
 from rehearsal.errors import RehearsalError
 from rehearsal.shape import Shape
 from rehearsal.working_dir import runtime_env
-from training.argument_checks import FIRST_PROFILED_STEP
+from training.argument_checks import STEPS_BEFORE_PROFILE
 
 # Added to the job's own environment, and why.
 LOCAL_ENVIRONMENT = {
@@ -135,7 +135,7 @@ def _shortened(given: Mapping[str, str], steps: int) -> dict[str, tuple[str, str
     most = {
         "warmup-steps": steps // 5,
         "evaluate-every": max(1, steps // 2),
-        "profile-steps": max(0, steps - FIRST_PROFILED_STEP),
+        "profile-steps": max(0, steps - STEPS_BEFORE_PROFILE),
     }
     return {name: (str(limit), "the run is shorter") for name, limit in most.items() if int(given.get(name, 0)) > limit}
 

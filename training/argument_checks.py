@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from training.arguments import HUB_DATA, Arguments, flag_name
+from training.arguments import HUB_DATA, STDLIB, SYNTHETIC, Arguments, flag_name
 from training.errors import InputError
 
 # A run's name is a folder name, locally and in S3.
@@ -14,7 +14,7 @@ RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 # numpy and torch both take seeds of 32 bits.
 LARGEST_SEED = 2**32 - 1
 # The steps before it warm up: their times are not those of the others.
-FIRST_PROFILED_STEP = 5
+STEPS_BEFORE_PROFILE = 5
 
 
 def check(args: Arguments) -> None:
@@ -63,6 +63,13 @@ def _ignored(args: Arguments) -> None:
     rules: list[tuple[str, Callable[[Any], bool], bool, str, str]] = [
         # field, whether it was given, whether it has an effect, what is expected, what to do
         ("data_revision", bool, args.data.startswith(HUB_DATA), "none for data that are not hf://", "Drop it."),
+        (
+            "text_field",
+            bool,
+            args.data not in (SYNTHETIC, STDLIB),
+            "none for synthetic data or the standard library's sources",
+            "Drop it.",
+        ),
         ("shard_size", bool, args.mesh != "full", "none with --mesh full, which shards over all", "Drop one of them."),
         ("keep_checkpoints", bool, args.checkpoint_every > 0, "none without checkpoints", "Set --checkpoint-every."),
         (
@@ -90,8 +97,8 @@ def _ignored(args: Arguments) -> None:
         (
             "profile_steps",
             bool,
-            args.profile_steps + FIRST_PROFILED_STEP <= args.steps,
-            f"at most {max(0, args.steps - FIRST_PROFILED_STEP)}: the first {FIRST_PROFILED_STEP} warm up",
+            args.profile_steps + STEPS_BEFORE_PROFILE <= args.steps,
+            f"at most {max(0, args.steps - STEPS_BEFORE_PROFILE)}: the first {STEPS_BEFORE_PROFILE} warm up",
             "Lower it, or raise --steps.",
         ),
     ]

@@ -70,7 +70,11 @@ class StepMetrics:
             self.read()
 
     def add_evaluation(self, step: int, loss: float) -> None:
-        """Take the mean loss of the held-out sequences after `step`. Raises ValueError when it is not finite."""
+        """Take the mean loss of the held-out sequences after `step`. Raises TrainingError as `add` does."""
+        if not math.isfinite(loss):
+            raise TrainingError(
+                f"step {step}: loss {loss} on the held-out sequences; it must be finite. {self._what_to_do()}"
+            )
         if self._evaluations is not None:
             self._evaluations.append([{"step": step, "loss": loss, "time": time.time()}])
             _print(f"{step:>8.0f}{loss:>10.4f}  on the held-out sequences")
@@ -111,12 +115,15 @@ class StepMetrics:
             bad = next(row for row in rows if row not in finite)
             raise TrainingError(
                 f"step {bad['step']}: loss {bad['loss']}, gradient norm {bad['grad_norm']}; both must be finite. "
-                f"Lower --learning-rate (it is {self._args.learning_rate}) or use --compute-dtype float32."
+                f"{self._what_to_do()}"
             )
         self.losses += loss_values
         self._seconds += [seconds] * len(rows)
         self._pending.clear()
         self._began = now
+
+    def _what_to_do(self) -> str:
+        return f"Lower --learning-rate (it is {self._args.learning_rate}) or use --compute-dtype float32."
 
     def _print_row(self, row: dict[str, float], now: float) -> None:
         last = row["step"] == self._args.steps

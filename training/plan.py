@@ -1,6 +1,7 @@
 """What a run will take, by arithmetic alone: memory, bytes, seconds, hours, dollars, and the sharding to choose.
 
-Every assumption is a field of `Assumptions` or `Gpu` with its source. No torch here: the checks at synth import this.
+What arithmetic cannot know is a field of `Assumptions`, or given: the GPUs' peak, the network's rate, the price. No
+torch here: the checks at synth import this.
 """
 
 import itertools
@@ -24,10 +25,6 @@ class Gpu:
     peak: float
 
 
-# NVIDIA L4: 242e12 with sparsity by the datasheet, half of it dense, at boost clock; memory as EC2 reports it.
-L4 = Gpu(name="L4", memory=22_888 * MIB, peak=121e12)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Cluster:
     """The nodes that train. `network`: bytes per second out of each node. `usd_per_hour`: the whole cluster's price."""
@@ -46,10 +43,10 @@ class Cluster:
 
 @dataclass(frozen=True, kw_only=True)
 class Assumptions:
-    """What arithmetic cannot know. None of it has been measured on an L4."""
+    """What arithmetic cannot know: estimates, none of them measured on the GPUs that are planned for."""
 
-    # Share of the peak reached while computing, recomputed operations included: between PyTorch's 0.54 with this model
-    # on a card without a power cap and what a 72 W card is likely to sustain.
+    # Share of the peak reached while computing, recomputed operations included. Chosen for an L4: between the 0.54 of
+    # PyTorch with this model on a card without a power cap and what a 72 W card is likely to sustain.
     utilisation: float = 0.45
     # Share of the compute time that is backward, behind which gradients can be reduced.
     backward: float = 2 / 3

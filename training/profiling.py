@@ -9,7 +9,7 @@ from typing import Protocol
 import torch
 from torch.profiler import ProfilerActivity, schedule
 
-from training.argument_checks import FIRST_PROFILED_STEP
+from training.argument_checks import STEPS_BEFORE_PROFILE
 from training.arguments import Arguments
 from training.results import RunFolder
 
@@ -46,6 +46,6 @@ def profile(args: Arguments, folder: RunFolder, rank: int) -> Iterator[Profiler]
     activities = [ProfilerActivity.CPU]
     if torch.cuda.is_available():
         activities.append(ProfilerActivity.CUDA)
-    wanted = schedule(wait=FIRST_PROFILED_STEP - 1, warmup=1, active=args.profile_steps, repeat=1)
+    wanted = schedule(wait=STEPS_BEFORE_PROFILE - 1, warmup=1, active=args.profile_steps, repeat=1)
     with torch.profiler.profile(activities=activities, schedule=wanted, on_trace_ready=write) as profiler:
         yield profiler

@@ -7,6 +7,7 @@ from pydantic import Field, field_validator
 from environments.refusals import refused
 from environments.sections.section import Section, Version
 
+LEAST_SHARED_MEMORY_GIB = 8
 _NEVER_DETECTED = {"FI_PROVIDER": "efa", "NCCL_NET_PLUGIN": "ofi", "NCCL_SOCKET_IFNAME": "eth0"}
 
 
@@ -30,7 +31,7 @@ class Ray(Section):
     # Left out, both follow from gpu_nodes.instance_type: environments/defaults.py fills them in.
     worker: PodResources
     shared_memory_gib: int = Field(
-        ge=8,
+        ge=LEAST_SHARED_MEMORY_GIB,
         description="Give GiB of a worker's /dev/shm, 8 or more, which count as memory of the pod; or leave it out.",
     )
     transport: dict[Annotated[str, Field(pattern=r"^(FI|NCCL|OFI_NCCL)_[A-Z0-9_]+$")], str] = Field(

@@ -8,10 +8,9 @@ from pydantic import Field
 
 from environments.refusals import Misfit
 from environments.sections.section import Section
-from training.argument_checks import FIRST_PROFILED_STEP
+from training.argument_checks import STEPS_BEFORE_PROFILE
 
-# What an evaluation needs when only the other of the two is there.
-_SUCH_AS = {"evaluate_every": 50, "evaluation_sequences": 64}
+MOST_DEADLINE_HOURS = 168
 
 
 class Training(Section):
@@ -94,7 +93,7 @@ class Training(Section):
     attempt: int = Field(ge=1, description="Give 1, and raise it to run the same job again.")
     deadline_hours: int = Field(
         ge=1,
-        le=168,
+        le=MOST_DEADLINE_HOURS,
         description="Give the hours after which the training stops itself, 1 to 168. The nodes bill on, until destroy.",
     )
 
@@ -124,12 +123,13 @@ class Training(Section):
                 remedy="lower it, or write 0 for no checkpoints",
             )
         if bool(self.evaluate_every) != bool(self.evaluation_sequences):
+            such_as = {"evaluate_every": min(50, self.steps), "evaluation_sequences": 64}
             missing, given = ("evaluate_every", "evaluation_sequences")[:: 1 if self.evaluation_sequences else -1]
             yield Misfit(
                 field=f"training.{missing}",
                 value=0,
                 expected=f"more than 0 with {given} = {getattr(self, given)}, which has no effect without it",
-                remedy=f"add {missing} = {_SUCH_AS[missing]}, or remove {given}",
+                remedy=f"add {missing} = {such_as[missing]}, or remove {given}",
             )
         elif self.evaluate_every > self.steps:
             yield Misfit(
@@ -138,12 +138,12 @@ class Training(Section):
                 expected=f"at most training.steps, {self.steps}: it is never reached",
                 remedy="lower it, or write 0 for none",
             )
-        if self.profile_steps and self.profile_steps > self.steps - FIRST_PROFILED_STEP:
+        if self.profile_steps and self.profile_steps > self.steps - STEPS_BEFORE_PROFILE:
             yield Misfit(
                 field="training.profile_steps",
                 value=self.profile_steps,
-                expected=f"at most {max(0, self.steps - FIRST_PROFILED_STEP)}, for the first "
-                f"{FIRST_PROFILED_STEP} of training.steps, {self.steps}, warm up",
+                expected=f"at most {max(0, self.steps - STEPS_BEFORE_PROFILE)}, for the first "
+                f"{STEPS_BEFORE_PROFILE} of training.steps, {self.steps}, warm up",
                 remedy="lower it, or raise steps",
             )
         if self.schedule == "cosine" and self.warmup_steps >= self.steps:

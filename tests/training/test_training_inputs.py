@@ -248,6 +248,7 @@ def test_the_columns_of_a_parquet_file_are_named(arguments: MakeArguments, tmp_p
         ("--mesh full --shard-size 2", "shard-size", "none with --mesh full"),
         ("--keep-checkpoints 3", "keep-checkpoints", "none without checkpoints"),
         ("--checkpoint-every 101", "checkpoint-every", "at most the 100 --steps"),
+        ("--data synthetic --text-field body", "text-field", "none for synthetic"),
         ("--evaluate-every 10", "evaluate-every", "with --evaluation-sequences"),
         ("--evaluate-every 101 --evaluation-sequences 1", "evaluate-every", "at most the 100 --steps"),
         ("--evaluation-sequences 10", "evaluation-sequences", "with --evaluate-every"),
@@ -264,7 +265,7 @@ def test_what_would_be_ignored_is_refused(flags: str, field: str, expected: str)
 
 
 def test_a_text_field_without_records_would_be_ignored(arguments: MakeArguments) -> None:
-    assert refused(arguments(data="stdlib", text_field="body"))[:2] == ("text-field", "body")
+    assert refused(arguments(data=__file__, text_field="body"))[:2] == ("text-field", "body")
 
 
 def test_a_text_of_one_sequence_and_its_next_token_is_enough(arguments: MakeArguments, tmp_path: Path) -> None:

@@ -121,6 +121,16 @@ def test_a_diverged_run_stops_with_its_step_and_keeps_the_rows_before(
     assert len(losses(args)) == 1
 
 
+def test_a_held_out_loss_that_is_not_finite_ends_the_run_at_once(
+    arguments: MakeArguments, process_group: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("training.loop.evaluate", lambda run: math.nan)
+    args = arguments(steps=4, data=__file__, evaluate_every=2, evaluation_sequences=4)
+    with pytest.raises(TrainingError, match=r"step 2: loss nan on the held-out.*Lower --learning-rate"):
+        run(args)
+    assert len(losses(args)) == 2
+
+
 def test_the_seed_decides_the_weights(arguments: MakeArguments, process_group: None) -> None:
     first = {}
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):

@@ -8,6 +8,8 @@ import pytest
 from environments.loading import FOLDER, SettingsError, environment_names, load
 from environments.settings import Settings
 from tests.synthesis import ENVIRONMENTS, settings_with
+from training.arguments import parse as parse_flags
+from training.errors import InputError
 
 
 def test_the_shipped_environments_load() -> None:
@@ -299,6 +301,18 @@ def test_the_whole_text_of_one_error() -> None:
             "at most training.steps, 200",
             "lower it",
         ),
+        (
+            {"training.steps": 20, "training.checkpoint_every": 10, "training.evaluation_sequences": 8},
+            "training.evaluate_every = 0",
+            "more than 0",
+            "add evaluate_every = 20, or remove",
+        ),
+        (
+            {"gpu_nodes.count": 1, "training.sharding": "hsdp", "training.require_transport": "none"},
+            'training.sharding = "hsdp"',
+            "auto or full with gpu_nodes.count = 1",
+            'set sharding = "auto"',
+        ),
         ({"training.profile_steps": 196}, "training.profile_steps = 196", "at most 195, for the first 5", "lower it"),
         ({"account": "12"}, 'account = "12"', "matches", "12 digits in quotes"),
     ],
@@ -347,6 +361,28 @@ def test_a_section_lists_each_setting_that_is_ignored_or_missing(changes: dict[s
     with pytest.raises(SettingsError) as error:
         settings_with(changes)
     assert [refusal.field for refusal in error.value.refusals] == fields
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"checkpoint_every": 201},
+        {"evaluate_every": 20},
+        {"evaluation_sequences": 8},
+        {"evaluate_every": 201, "evaluation_sequences": 8},
+        {"profile_steps": 196},
+        {"schedule": "cosine", "warmup_steps": 200},
+        {"data_revision": "0" * 40},
+        {"text_field": "body"},
+    ],
+)
+def test_what_the_settings_refuse_the_job_would_refuse_on_paid_nodes(changes: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError):
+        settings_with({f"training.{name}": value for name, value in changes.items()})
+    own = {"run-name": "r", "model": "org/name", "data": "stdlib", "results": "/r", "steps": "200"}
+    flags = own | {name.replace("_", "-"): str(value) for name, value in changes.items()}
+    with pytest.raises(InputError):
+        parse_flags([word for name, value in flags.items() for word in (f"--{name}", value)])
 
 
 def test_a_section_that_is_refused_hides_none_that_does_not_go_with_another() -> None:

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from eks_ray_train.checks.finding import Problem
 from eks_ray_train.checks.rule import Phase, Subject, rule
+from environments.sections.ray import LEAST_SHARED_MEMORY_GIB
 
 # Four training processes and Ray itself; their tensors are in GPU memory.
 _WORKER_BESIDE_SHARED_GIB = 32
 # The dashboard, the control store and a driver that imports torch, beside 1 GiB of object store.
 _SMALLEST_HEAD_GIB = 6
-_SMALLEST_SHARED_GIB = 8  # of environments/settings.py
 
 
 @rule("worker-memory", "a worker's memory holds its /dev/shm and its processes", phase=Phase.SETTINGS)
@@ -28,7 +28,7 @@ def worker_memory_suffices(subject: Subject) -> Iterator[Problem]:
 
 
 def _lower(most: int) -> str:
-    return f"set shared_memory_gib = {most}," if most >= _SMALLEST_SHARED_GIB else "leave [ray.worker] out,"
+    return f"set shared_memory_gib = {most}," if most >= LEAST_SHARED_MEMORY_GIB else "leave [ray.worker] out,"
 
 
 @rule("head-memory", "the Ray head's memory holds Ray's services and the driver", phase=Phase.SETTINGS)

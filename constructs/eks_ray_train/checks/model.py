@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from eks_ray_train.checks.finding import Problem, Severity
 from eks_ray_train.checks.rule import Phase, Subject, rule
 from eks_ray_train.trained_model import layout, reduce_width, trained_model
+from environments.sections.training import MOST_DEADLINE_HOURS
 from environments.settings import Settings
 from training.plan import Assumptions
 from training.plan_memory import memory
@@ -20,7 +21,6 @@ from training.plan_model import Model
 
 _MIB = 1024**2
 _FRUGAL = {"activation_checkpointing": "full", "sharding": "full"}
-_MOST_DEADLINE_HOURS = 168  # of environments/settings.py
 
 
 @rule("gpu-memory", "the model and its batch fit the GPUs' memory, spread as the settings say", phase=Phase.SETTINGS)
@@ -138,7 +138,7 @@ def _largest_batch(settings: Settings, model: Model, mib: float, changes: Mappin
 def _what_ends(settings: Settings, hours: float) -> str:
     enough, most = math.ceil(2 * hours), settings.training.deadline_hours
     steps = int(settings.training.steps * most / (2 * hours))
-    options = [f"set deadline_hours = {enough}"] if enough <= _MOST_DEADLINE_HOURS else []
+    options = [f"set deadline_hours = {enough}"] if enough <= MOST_DEADLINE_HOURS else []
     options += [f"set steps = {steps}"] if steps else []
     return ", or ".join([*options, "take a shorter training.sequence_length or faster GPUs"])
 

@@ -102,7 +102,7 @@ def test_remedies_that_name_a_value_are_read_at_all() -> None:
             'set sharding = "full"',
         ),
         (
-            {"gpu_nodes.instance_type": "g6.8xlarge", "gpu_nodes.count": 1, "training.sharding": "hsdp"},
+            {"gpu_nodes.instance_type": "g6.8xlarge", "gpu_nodes.count": 1},
             "shorten training.sequence_length, or take larger GPUs",
         ),
     ],
