@@ -19,14 +19,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from bench.errors import BenchError, ending
+
 ROOT = Path(__file__).resolve().parent.parent
 PROC = Path("/proc")
 SAMPLE_SECONDS = 0.02
 MIB = 1024**2
-
-
-class BenchError(Exception):
-    """A measurement that cannot be made; the message is meant for the user."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +61,7 @@ def cli_variables(environment: str) -> dict[str, str]:
     """
     cli = ROOT / "node_modules" / ".bin" / "cdk"
     if not cli.exists():
-        raise BenchError(
-            "node_modules/.bin/cdk = nothing\n    expected: the CDK command line\n    to do:    run make setup"
-        )
+        raise BenchError("node_modules/.bin/cdk", "not there", "the CDK command line", "run make setup")
     with tempfile.TemporaryDirectory() as output:
         arguments = ["synth", "--quiet", "--no-notices", "-c", f"environment={environment}", "-o", output]
         done = subprocess.run(  # noqa: S603 - no shell, and the command is ours
@@ -78,7 +74,12 @@ def cli_variables(environment: str) -> dict[str, str]:
         )
         recorded = Path(output) / "variables.json"
         if not recorded.exists():
-            raise BenchError(f"The CDK command line did not start an app:\n{done.stderr.strip()}")
+            raise BenchError(
+                "cdk synth",
+                ending(done.returncode, done.stderr),
+                "a start of bench/record.py, which writes down what the command line gives an app",
+                "mend what it printed; if the tools are incomplete, run make setup",
+            )
         variables: dict[str, str] = json.loads(recorded.read_text())
         return variables
 
@@ -126,7 +127,12 @@ def measure(app: Path, variables: Mapping[str, str]) -> Run:
         seconds = time.perf_counter() - began
         if process.returncode:
             printed.seek(0)
-            raise BenchError(f"{app.name} does not synthesise:\n{printed.read().strip()}")
+            raise BenchError(
+                f"synthesis by {app.name}",
+                ending(process.returncode, printed.read()),
+                "exit code 0",
+                "mend what it printed, or name another --environment",
+            )
         return Run(seconds, peak)
 
 

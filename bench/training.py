@@ -19,6 +19,7 @@ from rich.console import Console
 from transformers.utils.logging import disable_progress_bar
 
 from bench import training_alone, training_report
+from bench.errors import BenchError, ending
 from bench.link import CONFIG, WRAP_AT
 from bench.training_report import Figures, Losses
 from bench.training_task import OURS, OURS_FLOAT32, RECIPE, STEPS, Shape, Task, save_model
@@ -43,10 +44,6 @@ ROUND_STEPS = 3
 MEMORY_COMMAND = [sys.executable, "-m", "bench.training_memory"]
 # How often Ray Train's controller looks for reports. Its own default, which the sample has too.
 POLL_VARIABLE = "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S"
-
-
-class BenchError(Exception):
-    """A measurement that cannot be made; the message is meant for the user."""
 
 
 def compare(small: Shape, large: Shape, ranks: int, rounds: int, tell: Callable[[str], None]) -> Figures:
@@ -97,7 +94,12 @@ def measure_memory(tiny: Task, task: Task) -> dict[str, list[int]]:
         check=False,
     )
     if done.returncode:
-        raise BenchError(f"A rank failed while its memory was measured:\n{done.stderr[-3000:]}")
+        raise BenchError(
+            "memory at initialisation",
+            ending(done.returncode, done.stderr),
+            "exit code 0, and a figure of every rank",
+            "mend what it printed; if a rank was killed, free memory or give fewer --ranks",
+        )
     found: dict[str, list[int]] = {}
     for line in done.stdout.splitlines():
         found |= json.loads(line)
@@ -134,7 +136,12 @@ def on_ray(task: Task) -> dict[str, Any]:
     try:
         found: dict[str, Any] = trainer.fit().return_value  # type: ignore[attr-defined]
     except TrainingFailedError as error:
-        raise BenchError(f"The training failed:\n{str(error)[-3000:]}") from error
+        raise BenchError(
+            "training on Ray",
+            f"failed:\n{str(error)[-3000:]}",
+            f"{task.ranks} ranks that take all their steps",
+            "mend what it printed; if a rank was killed, free memory or give fewer --ranks",
+        ) from error
     finally:
         ray.shutdown()
     return found

@@ -20,8 +20,9 @@ MEANING = (
     "report costs a model this small a larger share than one whose step takes longer. Ours never reports.\n"
     "Memory: what a new process grew by, at its peak, until the model was loaded and sharded; no optimizer state, no "
     "step. Ours has the whole model, in float32, on rank 0 alone.\n"
-    "Not shown: anything about GPUs, NCCL or EFA. This is gloo on shared CPU cores, and a bfloat16 product on a CPU "
-    "costs what it likes; in training, our float32 weights and moments take more memory than the recipe's bfloat16."
+    "Not shown: anything about GPUs, NCCL or EFA. This is gloo on shared CPU cores, and the cost of a bfloat16 "
+    "product differs between CPUs; in training, our float32 weights and moments take more memory than the recipe's "
+    "bfloat16."
 )
 
 

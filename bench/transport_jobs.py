@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import yaml
 
+from bench.errors import BenchError
 from rehearsal.submission import flags
 
 Object = dict[str, Any]
@@ -35,13 +36,6 @@ SECONDS_BETWEEN_LOOKS = 5.0
 LOOKS_LOST = 6
 # The operator stops the job before it lets its RayJob go.
 KUBECTL_SECONDS = 120
-
-
-class BenchError(Exception):
-    """A measurement that cannot be made; the text names field, value, what was expected and what to do."""
-
-    def __init__(self, field: str, value: object, expected: str, remedy: str) -> None:
-        super().__init__(f"{field} = {value}\n    expected: {expected}\n    to do:    {remedy}")
 
 
 def made_from(standing: Object, transport: Transport, name: str, steps: int) -> Object:
@@ -194,7 +188,7 @@ class Cluster:
         if done.returncode:
             # Without kubectl's log lines, which say of each try what the last line says.
             said = [line for line in done.stderr.strip().splitlines() if not re.match(r"E\d{4} ", line)]
-            raise self._refused(arguments, "\n".join(said))
+            raise self._refused(arguments, "\n".join(said) or f"exit code {done.returncode}")
         return done.stdout
 
     def _refused(self, arguments: tuple[str, ...], said: str) -> BenchError:

@@ -17,7 +17,11 @@ def git(*arguments: str) -> str:
     command = ["git", *arguments]
     done = subprocess.run(command, capture_output=True, text=True)  # noqa: S603 - no shell, and the command is ours
     if done.returncode:
-        raise CallError(f"{' '.join(command)} failed:\n{done.stderr.strip()}")
+        raise CallError(
+            f"{' '.join(command)} = {done.stderr.strip() or f'exit code {done.returncode}'}\n"
+            f"    expected: exit code 0, in a git repository; this is {Path.cwd()}\n"
+            "    to do:    run it inside the repository; if it was, mend what git says"
+        )
     return done.stdout.strip()
 
 

@@ -3,20 +3,25 @@
 import re
 import sys
 from dataclasses import dataclass, field
+from typing import Literal
 
 RESOURCE = re.compile(
     r"^\[(?P<mark>.)\] \S+::\S+ .+?(?: (?P<impact>replace|may be replaced|destroy|orphan|import))?(?: \(OR .*\))?$"
 )
 
 
+# What sets a stack apart; empty for one that is there before and after, with differences.
+Note = Literal["", "new", "removed", "unchanged", "failed"]
+
+
 @dataclass(frozen=True)
 class StackDiff:
-    """What changes in one stack: ``note`` is new, removed, unchanged, failed or nothing; ``text`` is the CLI's."""
+    """What changes in one stack: ``text`` is the CLI's."""
 
     environment: str
     stack: str
     text: str
-    note: str = ""
+    note: Note = ""
 
     def count(self) -> tuple[int, int, int]:
         """Resources added, changed in place, and replaced or destroyed (for certain or possibly)."""

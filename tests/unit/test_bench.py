@@ -10,6 +10,7 @@ import pytest
 from rich.table import Table
 
 from bench import capacity, synth
+from bench.errors import BenchError
 
 
 @pytest.fixture(scope="module")
@@ -61,14 +62,15 @@ def test_memory_counts_a_process_and_its_children() -> None:
 def test_an_app_that_does_not_synthesise_says_why(variables: dict[str, str]) -> None:
     context = {**json.loads(variables["CDK_CONTEXT_JSON"]), "environment": "nowhere"}
 
-    with pytest.raises(synth.BenchError, match=r"app\.py does not synthesise:\s+environment = 'nowhere'\s+expected:"):
+    said = r"(?s)app\.py = exit code 1:\s+environment = 'nowhere'\s+expected:.*\n    expected: exit code 0\n    to do: "
+    with pytest.raises(BenchError, match=said):
         synth.measure(synth.ROOT / "app.py", {**variables, "CDK_CONTEXT_JSON": json.dumps(context)})
 
 
 def test_a_command_line_that_is_not_set_up_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(synth, "ROOT", tmp_path)
 
-    with pytest.raises(synth.BenchError, match=r"(?s)node_modules/\.bin/cdk.*expected:.*make setup"):
+    with pytest.raises(BenchError, match=r"(?s)node_modules/\.bin/cdk.*expected:.*make setup"):
         synth.cli_variables("dev")
 
 

@@ -13,8 +13,8 @@ import yaml
 from rich.console import Console
 
 from bench import transport, transport_jobs
-from bench.transport import Run, ratios, render
 from bench.transport_jobs import EFA, TCP, Transport
+from bench.transport_report import SHOWS, SHOWS_NOT, Run, ratios, render
 from rehearsal.kubernetes import ApiServer
 from tests.rehearsal_kubernetes.clients import Client, crds_folder, unpack_tools
 from tests.unit.transport_cluster import JOBS, Deployed, Runner, as_required, write
@@ -119,7 +119,7 @@ def test_the_table_comes_with_what_it_says_and_where_results_stay(
 
     printed, told = capsys.readouterr()
     assert "EFA / TCP" in printed
-    for said in (transport.SHOWS, transport.SHOWS_NOT, *(f"/results/{name}\n" for name in cluster.ran())):
+    for said in (SHOWS, SHOWS_NOT, *(f"/results/{name}\n" for name in cluster.ran())):
         assert said in printed
     for name in cluster.ran():
         assert f"{name}: created" in told
@@ -209,7 +209,7 @@ def test_nothing_is_created_while_a_job_has_the_gpus(cluster: Deployed) -> None:
         (("--job", "no-such-job"), "RayJob no-such-job in namespace ray-train = not there\n    expected: the training"),
         (("--namespace", "empty"), "RayJob in namespace empty = not there"),
         (("--kubectl", "/no/kubectl"), "--kubectl = /no/kubectl\n    expected: a program that can be started"),
-        (("--kubectl", "false"), "false -n ray-train get rayjobs -o json = "),
+        (("--kubectl", "false"), "false -n ray-train get rayjobs -o json = exit code 1\n    expected: an answer"),
     ],
 )
 def test_what_is_not_there_is_named(more: tuple[str, ...], said: str, cluster: Deployed) -> None:

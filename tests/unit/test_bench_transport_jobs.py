@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from bench import transport_jobs
-from bench.transport_jobs import EFA, TCP, BenchError, made_from
+from bench.errors import BenchError
+from bench.transport_jobs import EFA, TCP, made_from
 from tests.objects import the_one
 from tests.synthesis import ENVIRONMENTS
 from training.arguments import Arguments, parse

@@ -3,11 +3,12 @@
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.unit.ci_scripts import BUCKET, QUEUE, ROOT, TINY_APP, TINY_STACKS, TOPIC, Repository, clean, rows
+from tests.unit.ci_scripts import BUCKET, CI, QUEUE, ROOT, TINY_APP, TINY_STACKS, TOPIC, Repository, clean, rows
 
 BEFORE = {
     "Kept": {
@@ -134,6 +135,16 @@ def test_a_change_that_does_not_synthesise_fails_and_says_why(tmp_path: Path) ->
     assert done.returncode == 1
     assert "the head is broken" in done.stdout
     assert "| dev | (synthesis) (failed) |" in done.stdout
+
+
+def test_a_call_outside_a_repository_says_so(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(CI / "diff"), "--base", "HEAD"], cwd=tmp_path, env=clean(), capture_output=True, text=True
+    )
+
+    assert done.returncode == 2
+    assert "git rev-parse --show-toplevel = fatal: not a git repository" in done.stderr
+    assert f"\n    expected: exit code 0, in a git repository; this is {tmp_path}\n    to do: " in done.stderr
 
 
 @pytest.mark.parametrize(
