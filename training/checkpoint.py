@@ -14,10 +14,12 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.checkpoint.api import CheckpointException
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import async_save
 
+from training.errors import TrainingError
 from training.results import RunFolder
 from training.storage import ArrowReader, ArrowWriter, delete_folder, file_sizes, folder_names
 
@@ -71,7 +73,7 @@ class CheckpointFolder:
         try:
             with self._filesystem.open_input_stream(f"{path}/{COMPLETE}") as stream:
                 whole = Checkpoint(path, **json.loads(stream.read()))
-        except ValueError:
+        except (ValueError, TypeError):
             return None  # the marker was being written when its writer was lost
         except OSError:  # for S3 no FileNotFoundError
             if COMPLETE in file_sizes(self._filesystem, path):
@@ -118,10 +120,19 @@ class Checkpoints(CheckpointFolder):
         self._thread.shutdown()
 
     def load(self, checkpoint: Checkpoint, root: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        """Put the checkpoint into the model and optimizer: on all ranks, however many have written it."""
+        """Put the checkpoint into the model and optimizer: on all ranks, however many have written it.
+
+        Raises TrainingError when its files cannot be read.
+        """
         state = _state(root, optimizer)
         reader = ArrowReader(self._filesystem, checkpoint.path)
-        load(state, storage_reader=reader, process_group=self._group)
+        try:
+            load(state, storage_reader=reader, process_group=self._group)
+        except CheckpointException as error:  # on all ranks: they tell each other
+            raise TrainingError(
+                f"checkpoint {checkpoint.path} is complete and cannot be read: its files have changed since. Delete "
+                f"its folder to go on from the one before. {_first_cause(error)}"
+            ) from error
         set_state_dict(root, optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"])
 
     def _commit(self, written: Future[Any], path: str, position: Mapping[str, Any], first: Callable[[], None]) -> None:
@@ -136,6 +147,11 @@ class Checkpoints(CheckpointFolder):
             stream.write(text.encode())
         for name in self._names()[: -self._keep]:
             delete_folder(self._filesystem, f"{self._path}/{name}")
+
+
+def _first_cause(error: CheckpointException) -> str:
+    rank, (cause, _) = min(error.failures.items())
+    return f"Rank {rank}: {type(cause).__name__}: {cause}"
 
 
 def _state(root: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:

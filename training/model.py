@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PretrainedConfig, PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
@@ -113,7 +114,7 @@ def materialise(args: Arguments, config: PretrainedConfig) -> PreTrainedModel:
         model = AutoModelForCausalLM.from_pretrained(
             args.model, revision=args.revision, config=copy.deepcopy(config), dtype=torch.float32
         )
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, SafetensorError) as error:
         raise _unreadable("weights", args, error) from error
     check_head(args, model)
     return model

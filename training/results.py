@@ -83,7 +83,7 @@ class RunFolder:
         text = self.read(RUN)
         if text is None:
             self.write(RUN, json.dumps({"launch": launch} | dict(about), indent=2) + "\n")
-        elif json.loads(text)["launch"] != launch:
+        elif json.dumps(launch) not in text:
             raise InputError(
                 "run-name",
                 run_name,

@@ -33,6 +33,16 @@ def test_the_newest_whole_one_counts(run: RunFolder) -> None:
     assert (newest.step, newest.samples) == (8, 64)
 
 
+@pytest.mark.parametrize("marker", ["", "{", "{}", '{"step": 12}', "[]"])
+def test_one_whose_marker_is_cut_or_another_does_not_count(run: RunFolder, marker: str) -> None:
+    write(run, 4)
+    write(run, 8)
+    run.write(f"checkpoints/step-00000008/{COMPLETE}", marker)
+    newest = CheckpointFolder(run).newest()
+    assert newest is not None
+    assert newest.step == 4
+
+
 class Deleting:
     """A file system whose files are gone once they are open, as when another process deletes them."""
 

@@ -12,6 +12,7 @@ from tests.training.helpers import CONFIGS, VOCABULARY, MakeArguments, save_toke
 from training.arguments import Arguments, parse
 from training.checks import check_inputs, with_absolute_paths
 from training.errors import InputError
+from training.model import materialise
 from training.train import choose_workers, main
 
 REQUIRED = ["--run-name", "r", "--model", "a/b", "--data", "stdlib", "--results", "out"]
@@ -115,6 +116,14 @@ def test_a_model_that_does_not_exist(model: str, arguments: MakeArguments) -> No
     assert (field, value) == ("model", model)
     assert expected == "a hub id org/name, a folder saved by transformers, or a config .json file"
     assert remedy.startswith("There is no such ")
+
+
+def test_weights_that_are_no_safetensors(arguments: MakeArguments, tmp_path: Path) -> None:
+    CONFIGS["llama"].save_pretrained(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(b"junk")
+    args = arguments(model=str(tmp_path))
+    with pytest.raises(InputError, match=r"--model .* with a readable weights"):
+        materialise(args, CONFIGS["llama"])
 
 
 def test_a_folder_without_weights(arguments: MakeArguments, models_folder: Path) -> None:

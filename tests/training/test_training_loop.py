@@ -121,6 +121,18 @@ def test_a_diverged_run_stops_with_its_step_and_keeps_the_rows_before(
     assert len(losses(args)) == 1
 
 
+@pytest.mark.parametrize("file", [".metadata", "__0_0.distcp"])
+def test_a_checkpoint_that_has_changed_is_named(arguments: MakeArguments, process_group: None, file: str) -> None:
+    args = arguments(steps=2, checkpoint_every=2, data=__file__)
+    run(args)
+    (path,) = Path(args.results, "run", "checkpoints").glob(f"*/{file}")
+    path.write_bytes(bytes(path.stat().st_size))
+    with pytest.raises(
+        TrainingError, match=r"step-00000002 is complete and cannot be read.*Delete its folder.*Rank 0: "
+    ):
+        run(arguments(run_name="next", resume="run", steps=4, data=__file__))
+
+
 def test_a_held_out_loss_that_is_not_finite_ends_the_run_at_once(
     arguments: MakeArguments, process_group: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

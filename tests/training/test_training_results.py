@@ -77,6 +77,9 @@ def test_a_folder_belongs_to_one_launch(folder: Callable[[str], RunFolder]) -> N
     assert (error.value.field, error.value.value) == ("run-name", "run")
     assert error.value.remedy.endswith("add --resume run.")
     folder("other").claim("other", "launch-2", {"run_name": "other"})
+    folder("broken").write("run.json", "")
+    with pytest.raises(InputError, match="run-name"):
+        folder("broken").claim("broken", "launch-1", {"run_name": "broken"})
 
 
 def test_only_a_run_whose_end_nobody_wrote_is_marked_as_lost(folder: Callable[[str], RunFolder]) -> None:
