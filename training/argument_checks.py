@@ -36,6 +36,8 @@ def _names(args: Arguments) -> None:
     for name in ("model", "data", "results"):
         if not getattr(args, name):
             raise InputError(name, "''", "a value", "See --help for what it may be.")
+    if "://" in args.data and not args.data.startswith(("s3://", HUB_DATA)):
+        raise InputError("data", args.data, f"a local path, s3:// or {HUB_DATA}", "Copy the data to one of these.")
     if "://" in args.results and not re.match(r"s3://[^/]+", args.results):
         raise InputError(
             "results", args.results, "a local folder or s3://bucket/prefix", "Give one of these two forms."

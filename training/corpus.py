@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from huggingface_hub import snapshot_download
 from pyarrow import fs
@@ -21,6 +22,8 @@ RECORDS = {".jsonl", ".parquet"}
 NOT_STDLIB = {"site-packages", "dist-packages", "test", "tests"}
 # Characters read at a time: enough to keep the tokenizer busy, little enough for a file that is one document.
 PIECE = 1 << 20
+# Of a column; one that is encoded as a dictionary has values of these.
+IS_TEXT = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 # Rows of a parquet file read at a time.
 ROWS = 1024
 
@@ -90,10 +93,18 @@ class Corpus:
             raise InputError("data", where, "one JSON object per line", f"Correct it: {error}") from error
         text = record.get(self.field) if isinstance(record, dict) else None
         if not isinstance(text, str):
-            found = ", ".join(sorted(record)) if isinstance(record, dict) else "no object"
+            found = "it is no object"
+            if isinstance(record, dict):
+                found = (
+                    f"it is {json.dumps(text)[:40]}" if self.field in record else f"it has {', '.join(sorted(record))}"
+                )
             raise InputError(
-                "data", where, f"a text under {self.field!r}, and it has {found}", "Name the right one by --text-field."
+                "data", where, f"a text under {self.field!r}, and {found}", "Name the right one by --text-field."
             )
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:  # JSON can write half a surrogate pair
+            raise InputError("data", where, "a text that UTF-8 can hold", f"Correct it: {error}") from error
         return text
 
     def _parquet(self, file: SourceFile) -> Iterator[str]:
@@ -110,8 +121,20 @@ class Corpus:
                     f"a column {self.field!r}, and it has {', '.join(table.schema_arrow.names)}",
                     "Name the right one by --text-field.",
                 )
-            for batch in table.iter_batches(batch_size=ROWS, columns=[self.field]):
-                yield from (str(text) for text in batch.column(0).to_pylist() if text)
+            kind = table.schema_arrow.field(self.field).type
+            if not any(is_text(kind.value_type if pa.types.is_dictionary(kind) else kind) for is_text in IS_TEXT):
+                raise InputError(
+                    "data",
+                    self._shown(file),
+                    f"texts in the column {self.field!r}, and they are {kind}",
+                    "Name the right one by --text-field; conversations have to be written as one text each.",
+                )
+            try:
+                for batch in table.iter_batches(batch_size=ROWS, columns=[self.field]):
+                    yield from (text for text in batch.column(0).to_pylist() if text)
+            except (OSError, ValueError) as error:
+                remedy = f"Write it again: {error}"
+                raise InputError("data", self._shown(file), "a parquet file that can be read", remedy) from error
 
     def _shown(self, file: SourceFile) -> str:
         return self.data if file.path.endswith(self.data) else f"{self.data}/{file.name}"
@@ -125,8 +148,17 @@ def open_corpus(args: Arguments) -> Corpus:
     suffixes = (
         {".py"} if args.data == STDLIB else RECORDS | {".txt"} if args.data.startswith(HUB_DATA) else TEXT | RECORDS
     )
-    filesystem, root = _root(args, suffixes)
-    info = filesystem.get_file_info(root)
+    filesystem, root, commit = _root(args, suffixes)
+    skipped = NOT_STDLIB if args.data == STDLIB else set()
+    try:
+        info = filesystem.get_file_info(root)
+        found = (
+            filesystem.get_file_info(fs.FileSelector(root, recursive=True))
+            if info.type == fs.FileType.Directory
+            else []
+        )
+    except OSError as error:
+        raise _no_access(args, error) from error
     if info.type == fs.FileType.NotFound:
         raise InputError(
             "data",
@@ -137,11 +169,9 @@ def open_corpus(args: Arguments) -> Corpus:
     if info.type == fs.FileType.File:
         files = [SourceFile(root, Path(root).name, info.size, str(info.mtime_ns))]
     else:
-        skipped = NOT_STDLIB if args.data == STDLIB else set()
-        found = filesystem.get_file_info(fs.FileSelector(root, recursive=True))
         files = sorted(
             (
-                SourceFile(entry.path, name, entry.size, str(entry.mtime_ns))
+                SourceFile(entry.path, name, entry.size, commit or str(entry.mtime_ns))
                 for entry in found
                 if entry.type == fs.FileType.File
                 and Path(name := entry.path.removeprefix(root).lstrip("/")).suffix in suffixes
@@ -159,16 +189,19 @@ def open_corpus(args: Arguments) -> Corpus:
     return Corpus(args.data, filesystem, files, args.text_field or "text")
 
 
-def _root(args: Arguments, suffixes: set[str]) -> tuple[fs.FileSystem, str]:
+def _no_access(args: Arguments, error: Exception) -> InputError:
+    return InputError("data", args.data, "a place that can be read", f"Check name and access: {error}")
+
+
+def _root(args: Arguments, suffixes: set[str]) -> tuple[fs.FileSystem, str, str | None]:
+    """Return where the files are, and their commit if they are from the hub: there a file's time is its download's."""
     if args.data == STDLIB:
-        return open_uri(sysconfig.get_path("stdlib"))
+        return *open_uri(sysconfig.get_path("stdlib")), None
     if not args.data.startswith(HUB_DATA):
         try:
-            return open_uri(args.data.rstrip("/"))
+            return *open_uri(args.data.rstrip("/")), None
         except (OSError, ValueError) as error:
-            raise InputError(
-                "data", args.data, "a place that can be read", f"Check name and access: {error}"
-            ) from error
+            raise _no_access(args, error) from error
     organisation, _, rest = args.data.removeprefix(HUB_DATA).partition("/")
     name, _, folder = rest.partition("/")
     try:
@@ -180,4 +213,4 @@ def _root(args: Arguments, suffixes: set[str]) -> tuple[fs.FileSystem, str]:
         at = f" at revision {args.data_revision}" if args.data_revision else ""
         remedy = f"Check the name{at}, the network and HF_TOKEN; the hub says: {str(error).splitlines()[0]}"
         raise InputError("data", args.data, f"a data set of the hub, {HUB_DATA}org/name", remedy) from error
-    return open_uri(str(Path(local, folder)))
+    return *open_uri(str(Path(local, folder))), Path(local).name

@@ -40,7 +40,7 @@ def export(args: Arguments, model: PreTrainedModel, config: PretrainedConfig, fo
         config.architectures = [type(model).__name__]
         config.save_pretrained(local)
         if model.generation_config is not None:
-            GenerationConfig.from_model_config(config).save_pretrained(local)
+            _save_generation_config(args, config, local)
         _save_tokenizer(args, local)
         target = f"{folder.path}/{FOLDER}"
         if folder.local is not None:
@@ -50,6 +50,15 @@ def export(args: Arguments, model: PreTrainedModel, config: PretrainedConfig, fo
 
 def _converted(weight: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     return (weight.to(dtype) if weight.is_floating_point() else weight).contiguous()
+
+
+def _save_generation_config(args: Arguments, config: PretrainedConfig, folder: Path) -> None:
+    """Put the model's own beside it, with its end-of-text tokens; one that has none gets what follows from `config`."""
+    try:
+        own = GenerationConfig.from_pretrained(args.model, revision=args.revision or "main")
+        own.save_pretrained(folder)
+    except (OSError, ValueError):
+        GenerationConfig.from_model_config(config).save_pretrained(folder)
 
 
 def _save_tokenizer(args: Arguments, folder: Path) -> None:

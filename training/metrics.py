@@ -123,7 +123,8 @@ class StepMetrics:
         self._began = now
 
     def _what_to_do(self) -> str:
-        return f"Lower --learning-rate (it is {self._args.learning_rate}) or use --compute-dtype float32."
+        instead = "" if self._args.compute_dtype == "float32" else " or use --compute-dtype float32"
+        return f"Lower --learning-rate (it is {self._args.learning_rate}){instead}."
 
     def _print_row(self, row: dict[str, float], now: float) -> None:
         last = row["step"] == self._args.steps

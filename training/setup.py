@@ -7,6 +7,7 @@ import torch
 from torch.distributed.device_mesh import DeviceMesh
 from transformers import PretrainedConfig, PreTrainedModel
 
+from training.argument_checks import STEPS_BEFORE_PROFILE
 from training.arguments import Arguments
 from training.checkpoint import Checkpoint, CheckpointFolder, Checkpoints
 from training.data import Samples
@@ -136,5 +137,13 @@ def find_checkpoint(run: Run) -> Checkpoint | None:
         if found.step >= run.args.steps and name != run.args.run_name:
             raise InputError(
                 "steps", run.args.steps, f"more than the {found.step} that run {name} has done", "Raise it."
+            )
+        left = run.args.steps - found.step - STEPS_BEFORE_PROFILE
+        if run.args.profile_steps > max(0, left) and name != run.args.run_name:
+            raise InputError(
+                "profile-steps",
+                run.args.profile_steps,
+                f"at most {max(0, left)}: run {name} has done {found.step} steps, and {STEPS_BEFORE_PROFILE} warm up",
+                "Lower it, or raise --steps.",
             )
     return found

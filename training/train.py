@@ -74,6 +74,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         reason = summary.get("failed")
     except TrainingFailedError as error:
         reason = cause(error)
+    except (SystemExit, KeyboardInterrupt):  # Ray turns SIGTERM into the first
+        give_up("it was stopped by a signal")
+        raise
     if reason is not None:
         folder.write_result(start | {"status": "failed", "error": reason})
         if not connected_before:

@@ -168,6 +168,9 @@ def test_a_data_set_of_the_hub(marked: MakeArguments, tmp_path: Path, monkeypatc
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
     assert decoded(marked(data="hf://datasets/org/name/train", data_revision=commit)) == RECORDS
+    # A node that downloads it again has other file times, and the same data.
+    files = open_corpus(marked(data="hf://datasets/org/name", data_revision=commit)).files
+    assert {file.modified for file in files} == {commit}
     with pytest.raises(InputError, match=r"--data hf://datasets/org/name: .*at revision " + "9" * 40):
         open_corpus(marked(data="hf://datasets/org/name", data_revision="9" * 40))
 

@@ -74,6 +74,18 @@ def test_a_run_that_would_fail_again_fails_once_and_says_why(
     assert (verdict["kind"], verdict["seen"]["backend"]) == ("SOCKET", "gloo")
 
 
+def test_a_run_that_is_stopped_says_so(
+    flags: Callable[..., list[str]], two_cpus: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> None:
+        raise SystemExit(15)  # as Ray does on SIGTERM
+
+    monkeypatch.setattr("training.train.fit", stopped)
+    with pytest.raises(SystemExit):
+        main(flags(workers=1))
+    assert (result(flags())["status"], result(flags())["error"]) == ("failed", "it was stopped by a signal")
+
+
 @pytest.mark.parametrize(
     "consequence",
     [

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -228,7 +229,9 @@ def test_a_text_that_cannot_be_trained_on(
     [
         ("x.csv", "a,b", "a file .jsonl, .md, .parquet, .py, .txt"),
         ("x.jsonl", "{", "one JSON object per line"),
-        ("x.jsonl", '{"text": "a"}\n[]', "a text under 'text', and it has no object"),
+        ("x.jsonl", '{"text": "a"}\n[]', "a text under 'text', and it is no object"),
+        ("x.jsonl", '{"text": null}', "a text under 'text', and it is null"),
+        ("x.jsonl", '{"text": "half a pair \\ud800"}', "a text that UTF-8 can hold"),
         ("x.jsonl", '{"body": "a", "id": 1}', "a text under 'text', and it has body, id"),
         ("x.parquet", "PAR", "a parquet file"),
     ],
@@ -241,6 +244,36 @@ def test_records_that_cannot_be_read(
     assert (field, wanted) == ("data", expected)
     assert value.startswith(str(tmp_path / name))
     assert remedy
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [([["a", "b"]], "list<element: string>"), ([1, 2], "int64"), ([b"a"], "binary")],
+)
+def test_a_parquet_column_that_is_no_text(
+    values: list[Any], kind: str, arguments: MakeArguments, tmp_path: Path
+) -> None:
+    pq.write_table(pa.table({"text": values}), tmp_path / "x.parquet")
+    got = refused(arguments(data=str(tmp_path / "x.parquet")))
+    assert got[2] == f"texts in the column 'text', and they are {kind}"
+
+
+def test_a_parquet_column_that_is_a_dictionary_of_texts(arguments: MakeArguments, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"text": pa.array(["a" * 99]).dictionary_encode()}), tmp_path / "x.parquet")
+    check_inputs(arguments(data=str(tmp_path / "x.parquet")))
+
+
+def test_a_parquet_file_whose_pages_are_damaged(arguments: MakeArguments, tmp_path: Path) -> None:
+    file = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"text": [str(n) * 50 for n in range(2000)]}), file)
+    content = file.read_bytes()
+    file.write_bytes(content[:4] + bytes(1000) + content[1004:])
+    assert refused(arguments(data=str(file)))[2] == "a parquet file that can be read"
+
+
+def test_a_place_that_is_not_read_from(arguments: MakeArguments) -> None:
+    with pytest.raises(InputError, match=r"--data gs://bucket/x: expected a local path, s3:// or hf://datasets/"):
+        arguments(data="gs://bucket/x")
 
 
 def test_the_columns_of_a_parquet_file_are_named(arguments: MakeArguments, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, OPTConfig
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GenerationConfig, OPTConfig
 
 from tests.training.helpers import COMMON, CONFIGS, MakeArguments, losses, rows
 from training import metrics
@@ -133,6 +133,12 @@ def test_a_checkpoint_that_has_changed_is_named(arguments: MakeArguments, proces
         run(arguments(run_name="next", resume="run", steps=4, data=__file__))
 
 
+def test_a_profile_that_a_resumed_run_never_reaches_is_refused(arguments: MakeArguments, process_group: None) -> None:
+    run(arguments(steps=8, checkpoint_every=8, data=__file__))
+    with pytest.raises(InputError, match=r"--profile-steps 3: expected at most 2: run run has done 8 steps"):
+        run(arguments(run_name="next", resume="run", steps=15, profile_steps=3, data=__file__))
+
+
 def test_a_held_out_loss_that_is_not_finite_ends_the_run_at_once(
     arguments: MakeArguments, process_group: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,6 +185,7 @@ def test_the_model_folder_loads_in_transformers_and_generates(
     torch.manual_seed(0)
     AutoModelForCausalLM.from_config(CONFIGS[name]).to(getattr(torch, dtype)).save_pretrained(source)
     (source / "tokenizer.json").write_text((models_folder / name / "tokenizer.json").read_text())
+    GenerationConfig(eos_token_id=[7, 9], max_new_tokens=5).save_pretrained(source)
     args = arguments(
         model=str(source), data=__file__, steps=8, save_model=True, evaluate_every=8, evaluation_sequences=4
     )
@@ -189,6 +196,7 @@ def test_the_model_folder_loads_in_transformers_and_generates(
     assert {parameter.dtype for parameter in model.parameters()} == {getattr(torch, dtype)}
     tied = model.get_output_embeddings().weight is model.get_input_embeddings().weight
     assert tied == CONFIGS[name].tie_word_embeddings
+    assert model.generation_config.eos_token_id == [7, 9]
     ids = AutoTokenizer.from_pretrained(folder)("def ", return_tensors="pt").input_ids
     assert model.generate(ids, max_new_tokens=5, min_new_tokens=5, do_sample=False).shape == (1, ids.shape[1] + 5)
     # And its weights are the trained ones: so says the loss of the held-out sequences after the last step.
