@@ -21,7 +21,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench.link_net import HOSTS, INTERFACE, LinkError, link
+from bench.errors import BenchError, ending
+from bench.link_net import HOSTS, INTERFACE, link
 from training.plan_bytes import Layout, Traffic, bytes_per_node
 from training.plan_model import QWEN2_5_1_5B, Group, Model, read_model
 from training.transport_meter import STEPS
@@ -87,7 +88,7 @@ class Measured:
 
 
 def measure(config: dict[str, Any], wrap_at: int, steps: int, megabits: int) -> list[Measured]:
-    """Train all variants on a fresh link. Raises LinkError."""
+    """Train all variants on a fresh link. Raises BenchError."""
     with link(megabits) as namespaces, tempfile.TemporaryDirectory() as folder:
         task = Path(folder) / "task.json"
         variants = [dataclasses.asdict(variant) for variant in VARIANTS]
@@ -122,7 +123,9 @@ def measure(config: dict[str, Any], wrap_at: int, steps: int, megabits: int) -> 
                 with contextlib.suppress(ProcessLookupError):  # they have all ended
                     os.killpg(process.pid, signal.SIGKILL)
         if any(process.returncode for process in processes):
-            raise LinkError("a host failed:\n" + "\n".join(error[-1500:] for _, error in outputs if error))
+            code = next(process.returncode for process in processes if process.returncode)
+            said = "\n".join(error[-1500:] for _, error in outputs if error)
+            raise BenchError("a host", ending(code, said), "exit code 0", "mend what it says: bench/link_rank.py ran")
     figures = [json.loads(line) for line in outputs[0][0].splitlines() if line.startswith("{")]
     return [
         Measured(
@@ -182,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(f"--megabits = {options.megabits}\n    expected: 1 or more\n    to do:    raise it")
     try:
         rows = measure(CONFIG, WRAP_AT, STEPS, options.megabits)
-    except LinkError as error:
+    except BenchError as error:
         sys.exit(f"\n{error}\n")
     Console().print(
         *render(rows, CONFIG, options.megabits),

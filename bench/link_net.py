@@ -6,22 +6,20 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from bench.errors import BenchError, ending
+
 INTERFACE = "eth0"
 ADDRESSES = ("10.213.0.1", "10.213.0.2")
 HOSTS = len(ADDRESSES)
 
 
-class LinkError(Exception):
-    """The link cannot be made here; the message is meant for the user."""
-
-
-def why_not() -> str | None:
+def why_not() -> BenchError | None:
     """Why namespaces cannot be made here, or None where they can."""
     missing = [tool for tool in ("ip", "tc") if shutil.which(tool) is None]
     if missing:
-        return f"{', '.join(missing)} = not installed\n    expected: iproute2\n    to do:    install it"
+        return BenchError(", ".join(missing), "not installed", "iproute2", "install it")
     if os.geteuid() != 0:
-        return f"user = {os.geteuid()}\n    expected: root, who may make network namespaces\n    to do:    use sudo"
+        return BenchError("user", os.geteuid(), "root, who may make network namespaces", "use sudo")
     return None
 
 
@@ -29,10 +27,10 @@ def why_not() -> str | None:
 def link(megabits: int) -> Iterator[tuple[str, str]]:
     """Yield the names of two namespaces whose only link sends `megabits` per second each way.
 
-    Nothing leads out of them. Raises LinkError.
+    Nothing leads out of them. Raises BenchError.
     """
     if reason := why_not():
-        raise LinkError(reason)
+        raise reason
     names = (f"bench-a-{os.getpid()}", f"bench-b-{os.getpid()}")
     try:
         for name in names:
@@ -59,7 +57,9 @@ def link(megabits: int) -> Iterator[tuple[str, str]]:
 def _run(*command: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - as above
     if done.returncode:
-        raise LinkError(
-            f"{' '.join(command)} = {done.stderr.strip()}\n    expected: a kernel with network namespaces, veth and "
-            "the tbf queue\n    to do:    run it on another Linux, or in a virtual machine"
+        raise BenchError(
+            " ".join(command),
+            ending(done.returncode, done.stderr),
+            "a kernel with network namespaces, veth and the tbf queue",
+            "run it on another Linux, or in a virtual machine",
         )

@@ -9,10 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import GPTNeoXConfig, LlamaConfig, OPTConfig, PretrainedConfig, Qwen2Config
 
 from training.arguments import Arguments
+from training.checks import check_inputs
+from training.errors import InputError
 from training.results import RunFolder
 
 ROOT = Path(__file__).parents[2]
@@ -107,3 +110,10 @@ def words(args: Arguments) -> list[str]:
         if value is not None
     )
     return [word for pair in pairs for word in pair]
+
+
+def refused(args: Arguments) -> tuple[str, str, str, str]:
+    """Return field, value, expectation and remedy with which the inputs that `args` names are refused."""
+    with pytest.raises(InputError) as error:
+        check_inputs(args)
+    return error.value.field, str(error.value.value), error.value.expected, error.value.remedy

@@ -26,20 +26,11 @@ _FRUGAL = {"activation_checkpointing": "full", "sharding": "full"}
 @rule("gpu-memory", "the model and its batch fit the GPUs' memory, spread as the settings say", phase=Phase.SETTINGS)
 def batch_fits_the_gpus(subject: Subject) -> Iterator[Problem]:
     """A job that does not ends in its first step with "CUDA out of memory"."""
-    settings, gpu = subject.settings, subject.settings.gpu_nodes.instance.gpu
-    model = trained_model(settings)
-    if model is None or gpu is None:
-        return
-    least = least_memory(settings, model) / _MIB
-    if least > gpu.memory_mib:
-        yield Problem(
-            field="training.micro_batch, training.sequence_length",
-            value=f"{settings.training.micro_batch} x {settings.training.sequence_length} tokens, at least "
-            f"{least:,.0f} MiB on each GPU",
-            expected=f"at most {gpu.memory_mib:,} MiB, all that a GPU of this type ({gpu.name}) has; CUDA and NCCL "
-            "take some of it too",
-            remedy=_what_fits(settings, model, gpu.memory_mib),
-        )
+    yield from _too_large(
+        subject.settings,
+        above=1.0,
+        expected="at most {mib:,} MiB, all that a GPU of this type ({gpu}) has; CUDA and NCCL take some of it too",
+    )
 
 
 @rule(
@@ -50,19 +41,26 @@ def batch_fits_the_gpus(subject: Subject) -> Iterator[Problem]:
 )
 def cuda_has_room(subject: Subject) -> Iterator[Problem]:
     """Their context and buffers, and what the allocator wastes, are in no arithmetic."""
-    settings, gpu = subject.settings, subject.settings.gpu_nodes.instance.gpu
-    model = trained_model(settings)
+    yield from _too_large(
+        subject.settings,
+        above=Assumptions.usable,
+        up_to=1.0,
+        expected="at most {most:,.0f} of the {mib:,} MiB that a GPU of this type ({gpu}) has, for CUDA and NCCL take "
+        "some too",
+    )
+
+
+def _too_large(settings: Settings, *, above: float, expected: str, up_to: float = math.inf) -> Iterator[Problem]:
+    """The batch, where it takes more than ``above`` and at most ``up_to`` of a GPU's memory."""
+    gpu, model = settings.gpu_nodes.instance.gpu, trained_model(settings)
     if model is None or gpu is None:
         return
-    least = least_memory(settings, model) / _MIB
-    usable = gpu.memory_mib * Assumptions.usable
-    if usable < least <= gpu.memory_mib:
+    least, training = least_memory(settings, model) / _MIB, settings.training
+    if gpu.memory_mib * above < least <= gpu.memory_mib * up_to:
         yield Problem(
             field="training.micro_batch, training.sequence_length",
-            value=f"{settings.training.micro_batch} x {settings.training.sequence_length} tokens, at least "
-            f"{least:,.0f} MiB on each GPU",
-            expected=f"at most {usable:,.0f} of the {gpu.memory_mib:,} MiB that a GPU of this type ({gpu.name}) has, "
-            "for CUDA and NCCL take some too",
+            value=f"{training.micro_batch} x {training.sequence_length} tokens, at least {least:,.0f} MiB on each GPU",
+            expected=expected.format(most=gpu.memory_mib * above, mib=gpu.memory_mib, gpu=gpu.name),
             remedy=_what_fits(settings, model, gpu.memory_mib),
         )
 
