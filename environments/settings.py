@@ -13,6 +13,7 @@ from environments.refusals import Misfit, misfits
 from environments.sections.capacity import Capacity
 from environments.sections.charts import Charts
 from environments.sections.cluster import Cluster
+from environments.sections.cost import Cost
 from environments.sections.network import Network
 from environments.sections.nodes import GpuNodes, SystemNodes
 from environments.sections.ray import Ray
@@ -48,6 +49,7 @@ class Settings(Section):
     ray: Ray
     training: Training
     results: Results
+    cost: Cost
 
     @property
     def cluster_name(self) -> str:

@@ -75,6 +75,12 @@ def _more(settings: Settings, parts: list[Part], course: Outlook) -> list[str]:
         f"The GPU nodes bill from about minute {nodes.start // 60} of the deploy: ${waiting:.2f} until Ray's pods have "
         "their image."
     ]
+    if settings.cost.idle_minutes is not None:
+        rest, unknown = known_total([part for part in parts if part.name != gpu.instance_type])
+        lines.append(
+            f"When nobody has trained for {settings.cost.idle_minutes} minutes the GPU nodes are parked, and "
+            f"{'more than ' if unknown else ''}${rest:.2f} an hour is left."
+        )
     minutes = most_minutes(capacity.mode, capacity.search.hold_minutes)
     if minutes:
         most = most_usd(capacity.mode, capacity.search.hold_minutes, count=gpu.count, usd_per_hour=price)

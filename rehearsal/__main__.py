@@ -14,7 +14,7 @@ from rich.console import Console
 
 from rehearsal.assembly import read_assembly
 from rehearsal.cluster import job_status, report_end, wait_for_job
-from rehearsal.deployment import Deployment, Settings, expected_to_stay, new_account, region_of
+from rehearsal.deployment import Deployment, Settings, expected_to_stay, load_environment, new_account
 from rehearsal.errors import RehearsalError
 from rehearsal.phases import Phases
 from rehearsal.processes import Interrupted, OwnProcesses, interruptible, supervised
@@ -82,9 +82,11 @@ def deploy_and_run(
     def show(line: str) -> None:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
+    environment = load_environment(arguments.environment)
     settings = Settings(
         arguments.environment,
-        region_of(arguments.environment),
+        environment.region,
+        environment.cost.idle_minutes,
         options.output.absolute() / "tools",
         arguments.charts,
         arguments.crds,
@@ -106,6 +108,8 @@ def deploy_and_run(
     if arguments.keep:
         _keep(deployment, show)
     else:
+        with phases.phase("time passes without training"):
+            facts["idle GPU nodes"] = deployment.idle()
         with phases.phase("cdk destroy --all"):
             left = deployment.destroy()
         facts["left after destroy"] = ", ".join(left) or "nothing"

@@ -53,6 +53,10 @@ class Account:
         """Return each pod that waits, with the scheduler's reason."""
         return [f"{item['name']}: {item['message']}" for item in get_json(f"{self.kubernetes}/rehearsal/pending")]
 
+    def tell(self, what: str, **fields: Any) -> Any:
+        """Ask something of the emulated AWS itself (rehearsal/cloud/README.md), and return its answer."""
+        return get_json(f"{self.aws}/rehearsal/{what}", fields)
+
 
 def start_account(
     processes: OwnProcesses, folder: Path, tools: Path, region: str, charts: Path | None, crds: Path | None
@@ -64,10 +68,11 @@ def start_account(
     return Account(kubernetes, aws, region, _write_kubeconfig(folder / "kubeconfig", kubernetes))
 
 
-def get_json(url: str) -> Any:
-    """Return what `url` answers. Raises RehearsalError when it does not."""
+def get_json(url: str, body: Mapping[str, Any] | None = None) -> Any:
+    """Return what `url` answers, to a POST where there is a `body`. Raises RehearsalError when it does not."""
+    data = None if body is None else json.dumps(body).encode()
     try:
-        with urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310 - our own, on loopback
+        with urllib.request.urlopen(url, data, timeout=60) as answer:  # noqa: S310 - our own, on loopback
             return json.loads(answer.read())
     except (OSError, ValueError) as error:
         raise RehearsalError(

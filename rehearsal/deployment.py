@@ -5,13 +5,18 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from k8s.pods import GPU_NODE
 from rehearsal.account import ACCOUNT_ID, Account, start_account
 from rehearsal.cdk import Cdk
 from rehearsal.cluster import Landed, nodes, releases
 from rehearsal.errors import RehearsalError
 from rehearsal.phases import Phases
 from rehearsal.processes import OwnProcesses
+
+if TYPE_CHECKING:
+    from environments.settings import Settings as Environment
 
 STACKS = ("Network", "Cluster", "Gpu", "Platform", "Training")
 BOOTSTRAP_SECONDS = 180.0
@@ -20,10 +25,14 @@ DEPLOY_SECONDS = 600.0
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user chooses of the deploy; `tools` is a cache that stays."""
+    """What the user chooses of the deploy; `tools` is a cache that stays.
+
+    After `idle_minutes` without training the environment's GPU nodes are parked; None: never.
+    """
 
     environment: str
     region: str
+    idle_minutes: int | None
     tools: Path
     charts: Path | None = None
     crds: Path | None = None
@@ -35,6 +44,7 @@ class Deployment:
     def __init__(self, account: Account, cdk: Cdk, settings: Settings, assembly: Path, before: dict[str, list[str]]):
         self.account = account
         self._cdk = cdk
+        self._idle_minutes = settings.idle_minutes
         self._context = ["-c", f"environment={settings.environment}", "--output", str(assembly)]
         self._before = before
         self.outputs: dict[str, dict[str, str]] = {}
@@ -57,6 +67,25 @@ class Deployment:
                 raise RehearsalError(
                     f"stack {name}", "deployed", f"its output {output}", "The deploy is green and lost an output."
                 )
+
+    def idle(self) -> str:
+        """Let time pass without training, and return what became of the GPU nodes. Raises RehearsalError.
+
+        Only the emulated clock moves, and then the stack's schedule looks, as it does every five minutes.
+        """
+        if self._idle_minutes is None:
+            return "stay: cost.idle_minutes is not set"
+        self.account.tell("clock", minutes=self._idle_minutes)
+        looks = self.account.tell("schedules")
+        left = len(nodes(self.account).get(GPU_NODE["role"], []))
+        if left or not looks:
+            raise RehearsalError(
+                "idle GPU nodes",
+                f"{left} after {self._idle_minutes} minutes; {json.dumps(looks)}",
+                "none",
+                "Look at constructs/eks_ray_train/gpu_parking/.",
+            )
+        return f"{left} left, for {looks[0]['answer']['reason']}"
 
     def destroy(self) -> list[str]:
         """Run `cdk destroy --all` and return what it left in the account, by kind and name."""
@@ -115,12 +144,12 @@ def new_account(
     return Deployment(account, cdk, settings, folder / "cdk.out", account.inventory())
 
 
-def region_of(environment: str) -> str:
-    """Return an environment's region. Raises RehearsalError for an environment that cannot be loaded."""
+def load_environment(environment: str) -> "Environment":
+    """Return an environment's settings. Raises RehearsalError for one that cannot be loaded."""
     from environments.loading import SettingsError, load
 
     try:
-        return load(environment).region
+        return load(environment)
     except SettingsError as error:
         field, _, rest = str(error).partition("\n")
         raise RehearsalError(field, "refused", rest.strip() or "an environment", "Correct it.") from error

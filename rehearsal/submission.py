@@ -148,7 +148,7 @@ def flags(entrypoint: str) -> Mapping[str, str]:
 
 def shard_size(entrypoint: str, shape: Shape) -> int | None:
     """Return the --shard-size with which `shape`'s pods are to the job what nodes are on the cluster: see
-    training/mesh.py. None when the command line says to shard over all, where the flag would be refused.
+    training/shards.py. None when the command line says to shard over all, where the flag would be refused.
     """
     mesh = flags(entrypoint).get("mesh", "auto")
     if mesh == "full":

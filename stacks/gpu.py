@@ -11,7 +11,7 @@ from eks_ray_train.capacity_probe import CapacityProbe
 from eks_ray_train.capacity_reservations import reservation_target
 from eks_ray_train.gpu_node_group import GpuNodeGroup
 from eks_ray_train.image_prefetch import GpuImagePrefetch
-from eks_ray_train.node_identity import publish_node_identity
+from eks_ray_train.node_identity import publish_node_group
 from eks_ray_train.placement_group import optional_placement_group
 from environments.settings import Settings
 from stacks.base import EnvironmentStack
@@ -63,9 +63,7 @@ class GpuStack(EnvironmentStack):
         prefetch = GpuImagePrefetch(
             self, "ImagePrefetch", cluster=cluster, image=settings.ray.image, nodes=gpu.count, after=nodes
         )
-        publish_node_identity(
-            self, "NodeIdentity", cluster_name=settings.cluster_name, nodegroup_arn=nodes.nodegroup_arn
-        )
+        publish_node_group(self, "NodeIdentity", cluster_name=settings.cluster_name, nodegroup_arn=nodes.nodegroup_arn)
         self.objects = prefetch.objects
         CfnOutput(self, "AvailabilityZone", value=probe.availability_zone, description="The zone of the GPU nodes")
         CfnOutput(self, "CapacityReservation", value=probe.reservation_id, description="What the GPU nodes start in")

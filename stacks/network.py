@@ -1,7 +1,8 @@
-"""Network: the VPC."""
+"""Network: the VPC, and the budget that is to be there before anything bills."""
 
 from constructs import Construct
 
+from eks_ray_train.budget import optional_budget
 from eks_ray_train.network import Network
 from environments.settings import Settings
 from stacks.base import EnvironmentStack
@@ -19,5 +20,6 @@ class NetworkStack(EnvironmentStack):
             cidr=settings.network.vpc_cidr,
             nat_gateways=settings.network.nat_gateways,
         )
+        optional_budget(self, "Budget", usd=settings.cost.monthly_budget_usd, emails=settings.cost.notify)
         self.vpc = network.vpc
         self.private_subnet_by_zone = network.private_subnet_by_zone

@@ -6,7 +6,8 @@ from aws_cdk import CfnOutput
 from aws_cdk import aws_eks_v2 as eks
 from constructs import Construct
 
-from eks_ray_train.node_identity import read_node_identity
+from eks_ray_train.gpu_parking.construct import GpuWaking, optional_gpu_parking
+from eks_ray_train.node_identity import read_node_group
 from eks_ray_train.ray_workload import FabricCheck, RayNamespace, RayTraining
 from eks_ray_train.results_bucket import ResultsBucket
 from eks_ray_train.training_job import head_resources, training_arguments, worker_resources, worker_transport
@@ -28,6 +29,7 @@ class TrainingStack(EnvironmentStack):
     ) -> None:
         super().__init__(scope, id, settings=settings, description="RayCluster, training job and its results")
         results = ResultsBucket(self, "Results", keep=settings.results.keep)
+        nodes = read_node_group(self, cluster_name=settings.cluster_name)
         namespace = RayNamespace(self, "RayNamespace", cluster=cluster, bucket=results)
         fabric_check = FabricCheck(
             self,
@@ -35,7 +37,7 @@ class TrainingStack(EnvironmentStack):
             cluster=cluster,
             image=settings.ray.image,
             nodes=settings.gpu_nodes.count,
-            nodes_id=read_node_identity(self, cluster_name=settings.cluster_name),
+            nodes_id=nodes.identity,
             instance_type=settings.gpu_nodes.instance,
             ami_release=settings.gpu_nodes.ami_release,
         )
@@ -57,6 +59,26 @@ class TrainingStack(EnvironmentStack):
             attempt=settings.training.attempt,
             results=results,
             deadline_seconds=settings.training.deadline_hours * 3600,
+        )
+        waking = GpuWaking(
+            self,
+            "GpuWaking",
+            cluster_name=settings.cluster_name,
+            nodes=nodes,
+            results=results,
+            instance_type=settings.gpu_nodes.instance,
+            count=settings.gpu_nodes.count,
+            idle_minutes=settings.cost.idle_minutes,
+            run_name=training.run_name,
+        )
+        fabric_check.node.add_dependency(waking)
+        optional_gpu_parking(
+            self,
+            "GpuParking",
+            cluster_name=settings.cluster_name,
+            nodes=nodes,
+            results=results,
+            idle_minutes=settings.cost.idle_minutes,
         )
         # The bucket is emptied only once no job can write to it any more.
         training.node.add_dependency(fabric_check, results)

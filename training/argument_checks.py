@@ -8,6 +8,7 @@ from typing import Any
 
 from training.arguments import HUB_DATA, STDLIB, SYNTHETIC, Arguments, flag_name
 from training.errors import InputError
+from training.shards import check_shards
 
 # A run's name is a folder name, locally and in S3.
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -22,6 +23,8 @@ def check(args: Arguments) -> None:
     _names(args)
     _numbers(args)
     _ignored(args)
+    if args.workers is not None:
+        check_shards(args, args.workers, nodes=args.workers)  # they are on no more than that
 
 
 def _names(args: Arguments) -> None:

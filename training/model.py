@@ -12,6 +12,7 @@ from transformers import PreTrainedTokenizerBase as Tokenizer
 from training.arguments import Arguments
 from training.errors import InputError
 from training.loss import own_loss
+from training.model_config import check_config, check_parameters, refuse_config
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 EXPECTED = "a hub id org/name, a folder saved by transformers, or a config .json file"
@@ -47,10 +48,12 @@ def check_source(args: Arguments) -> None:
 def read_config(args: Arguments) -> PretrainedConfig:
     """Return the configuration of --model. Raises InputError."""
     check_source(args)
-    try:
-        config: PretrainedConfig = AutoConfig.from_pretrained(args.model, revision=args.revision)
-    except (OSError, ValueError) as error:
-        raise _unreadable("configuration", args, error) from error
+    with refuse_config(args.model):
+        try:
+            config: PretrainedConfig = AutoConfig.from_pretrained(args.model, revision=args.revision)
+        except (OSError, ValueError) as error:
+            raise _unreadable("configuration", args, error) from error
+    check_config(args.model, config)
     length = getattr(config.get_text_config(), "max_position_embeddings", None)
     if length is not None and args.sequence_length > length:
         raise InputError(
@@ -67,7 +70,7 @@ def read_tokenizer(args: Arguments, config: PretrainedConfig) -> Tokenizer:
     source = str(Path(args.model).parent) if is_config_file(args.model) else args.model
     try:
         tokenizer: Tokenizer = AutoTokenizer.from_pretrained(source, revision=args.revision)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # of any kind: of a tokenizer.json that is newer than it, tokenizers raises just that
         raise _unreadable("tokenizer", args, error) from error
     vocabulary = tokenizer.get_vocab()
     if not vocabulary.keys() - set(tokenizer.all_special_tokens):
@@ -87,15 +90,17 @@ def read_tokenizer(args: Arguments, config: PretrainedConfig) -> Tokenizer:
 
 def build_on_meta(config: PretrainedConfig) -> PreTrainedModel:
     """Return the causal language model of `config`: float32, in training mode, shapes only (no memory)."""
-    try:
-        with torch.device("meta"):
+    name = config.name_or_path or config.model_type
+    with refuse_config(name), torch.device("meta"):
+        try:
             # A copy: transformers writes the dtype into the configuration that it is given.
             model: PreTrainedModel = AutoModelForCausalLM.from_config(copy.deepcopy(config), dtype=torch.float32)
-            model.train()
-    except ValueError as error:
-        raise InputError(
-            "model", config.model_type, "a causal language model that transformers knows", _first_line(error)
-        ) from error
+        except ValueError as error:
+            raise InputError(
+                "model", config.model_type, "a causal language model that transformers knows", _first_line(error)
+            ) from error
+    check_parameters(name, model)
+    model.train()
     return model
 
 
@@ -107,7 +112,8 @@ def materialise(args: Arguments, config: PretrainedConfig) -> PreTrainedModel:
     model: PreTrainedModel
     if is_config_file(args.model):
         torch.manual_seed(args.seed)
-        model = AutoModelForCausalLM.from_config(copy.deepcopy(config), dtype=torch.float32)
+        with refuse_config(args.model):
+            model = AutoModelForCausalLM.from_config(copy.deepcopy(config), dtype=torch.float32)
         check_head(args, model)
         return model
     try:
@@ -124,7 +130,8 @@ def check_head(args: Arguments, model: PreTrainedModel) -> None:
     """Raise InputError when the loss of a plain output head, which is trained, is not that of `model`'s own logits."""
     vocabulary = model.config.get_text_config().vocab_size
     model.eval()
-    theirs, ours = own_loss(model, torch.arange(1, 9).remainder(vocabulary).reshape(1, -1))
+    with refuse_config(args.model):
+        theirs, ours = own_loss(model, torch.arange(1, 9).remainder(vocabulary).reshape(1, -1))
     model.train()
     if not abs(theirs - ours) <= 1e-3 * max(1.0, abs(theirs)):
         raise InputError(

@@ -21,10 +21,12 @@ from training.checks import check_inputs, with_absolute_paths
 from training.deadline import deadline
 from training.errors import InputError
 from training.exit_codes import CRASHED, FAILED, REFUSED, SUCCEEDED
+from training.heartbeat import Heartbeat
 from training.loop import train_func
 from training.ranks import FOLLOWER
 from training.results import METRICS, RESULT, RUNNING, RunFolder
 from training.resume import check_can_resume
+from training.shards import check_shards
 from training.submitted import submitted_at
 from training.supervise import STARTED_VARIABLE
 
@@ -45,13 +47,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         connected_before = ray.is_initialized()
         ray.init(ignore_reinit_error=True)
         workers, use_gpu = wait_for_workers(args.workers, args.wait_seconds)
+        check_shards(args, workers, nodes_with("GPU" if use_gpu else "CPU"))
         folder = RunFolder(args.results, args.run_name)
         start = {"status": RUNNING, "run_name": args.run_name, "arguments": dataclasses.asdict(args)}
+        heartbeat = Heartbeat(folder, start)
         try:
             # Written first: missing permission costs seconds here, and the whole run at its end.
             folder.claim(args.run_name, args.launch or uuid.uuid4().hex, {"run_name": args.run_name})
             check_can_resume(args)
-            folder.write_result(start)
+            heartbeat.sign()
             if args.resume is not None:
                 RunFolder(args.results, args.resume).mark_lost(args.run_name)
         except OSError as error:
@@ -64,12 +68,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def give_up(reason: str) -> None:
         print(f"error: run {args.run_name} failed: {reason}", file=sys.stderr, flush=True)
-        folder.write_result(start | {"status": "failed", "error": reason})
+        heartbeat.finish({"status": "failed", "error": reason})
 
     timeline = {"driver": started, "submitted": submitted_at(), "supervisor": os.environ.get(STARTED_VARIABLE)}
     moments = {name: float(at) for name, at in timeline.items() if at is not None}
     try:
-        with deadline(args.deadline_seconds, give_up):
+        with heartbeat, deadline(args.deadline_seconds, give_up):
             summary = fit(args, moments, workers, use_gpu)
         reason = summary.get("failed")
     except TrainingFailedError as error:
@@ -78,12 +82,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         give_up("it was stopped by a signal")
         raise
     if reason is not None:
-        folder.write_result(start | {"status": "failed", "error": reason})
+        heartbeat.finish({"status": "failed", "error": reason})
         if not connected_before:
             ray.shutdown()  # prints what the workers still had to say: the reason is to be the last word
         print(f"error: run {args.run_name} failed; the workers' log is above.\n{reason}", file=sys.stderr)
         return FAILED
-    folder.write_result(start | {"status": "succeeded"} | summary)
+    heartbeat.finish({"status": "succeeded"} | summary)
     if not connected_before:
         ray.shutdown()
     print(
@@ -131,6 +135,11 @@ def choose_workers(wanted: int | None, resources: Mapping[str, float]) -> tuple[
             "Lower it, or add nodes; `ray status` shows which nodes have joined.",
         )
     return workers, bool(gpus)
+
+
+def nodes_with(resource: str) -> int:
+    """Return the number of the Ray cluster's nodes that have some of `resource`."""
+    return sum(node["Alive"] and node["Resources"].get(resource, 0) > 0 for node in ray.nodes())
 
 
 def fit(args: Arguments, timeline: Mapping[str, float], workers: int, use_gpu: bool) -> dict[str, Any]:

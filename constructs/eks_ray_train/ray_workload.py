@@ -102,7 +102,7 @@ class FabricCheck(Construct):
 
 
 class RayTraining(Construct):
-    """The standing RayCluster and the RayJob.
+    """The standing RayCluster and the RayJob, whose name is ``run_name``.
 
     Their construct ids carry the hashes of what they hold: CloudFormation makes the new one, then deletes the old.
     """
@@ -161,4 +161,5 @@ class RayTraining(Construct):
         ray_job = ChartManifest(self, job_chart.run_name, cluster=cluster, chart=job_chart)
         ray_job.node.add_dependency(ray_cluster)
         self.objects: Sequence[Mapping[str, Any]] = [*ray_cluster.objects, *ray_job.objects]
+        self.run_name = job_chart.run_name
         CfnOutput(self, "RunName", value=job_chart.run_name, description="The RayJob, and the folder of its results")

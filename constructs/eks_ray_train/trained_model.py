@@ -15,7 +15,7 @@ def trained_model(settings: Settings) -> Model | None:
 
 
 def layout(settings: Settings) -> Layout:
-    """What ``training.sharding`` comes to, as training/mesh.py has it."""
+    """What ``training.sharding`` comes to, as training/shards.py has it."""
     nodes = settings.gpu_nodes
     if settings.training.sharding == "auto":
         # Inside a node with one GPU there is nothing to shard over.

@@ -13,6 +13,7 @@ from rehearsal.cloud.chart_sources import Charts
 from rehearsal.cloud.eks import Eks
 from rehearsal.cloud.events import EventLog
 from rehearsal.cloud.functions.definitions import Functions
+from rehearsal.cloud.functions.running import Running
 from rehearsal.cloud.groups import Groups
 from rehearsal.cloud.kubernetes import Kubernetes
 from rehearsal.cloud.scaling import Scaling
@@ -49,6 +50,7 @@ class Account:
     eks: Eks = field(default_factory=Eks)
     capacity: Capacity = field(default_factory=Capacity)
     functions: Functions = field(default_factory=Functions)
+    running: Running = field(default_factory=Running)
     placement_groups: dict[str, Placement] = field(default_factory=dict)
     groups: Groups = field(default_factory=Groups)
     scaling: Scaling = field(default_factory=Scaling)

@@ -18,7 +18,8 @@ from rehearsal.cloud.reservations import BLOCK, OPEN, Instance, Launch, Reservat
 class Capacity:
     """Capacity is without limit until ``limit`` sets one for a zone and an instance type. Safe to use from threads.
 
-    ``now`` is the clock of the end dates, ``scores`` are the Spot placement scores of zones and regions by name.
+    ``now`` is the clock of end dates, node groups and schedules, ``scores`` are the Spot placement scores of zones and
+    regions by name.
     """
 
     quotas: Quotas = field(default_factory=Quotas)

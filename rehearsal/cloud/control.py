@@ -9,6 +9,7 @@ from rehearsal.cloud.account import Account
 from rehearsal.cloud.calls.reservation_views import reservation_view
 from rehearsal.cloud.errors import RefusedError
 from rehearsal.cloud.inventory import inventory
+from rehearsal.cloud.schedules import run_schedules
 from rehearsal.cloud.traffic import Fault, Vanishing
 
 
@@ -59,7 +60,7 @@ def _membership(account: Account, polls: int, seconds: float) -> Any:
 
 
 def _clock(account: Account, minutes: float) -> Any:
-    """Move the clock of the reservations' end dates ``minutes`` ahead of the real one."""
+    """Move the clock of the reservations' end dates, node groups and schedules ``minutes`` ahead of the real one."""
     ahead = timedelta(minutes=float(minutes))
     account.capacity.now = lambda: datetime.now(UTC) + ahead
     return {}
@@ -105,6 +106,7 @@ _CONTROLS: Mapping[tuple[str, str], Callable[..., Any]] = {
     ("POST", "/rehearsal/score"): _score,
     ("POST", "/rehearsal/membership"): _membership,
     ("POST", "/rehearsal/clock"): _clock,
+    ("POST", "/rehearsal/schedules"): run_schedules,
     ("POST", "/rehearsal/latency"): _latency,
     ("POST", "/rehearsal/faults"): _fault,
     ("POST", "/rehearsal/chart"): _chart,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rehearsal.cloud.errors import RefusedError
+from rehearsal.cloud.node_plans import NodePlan
 from rehearsal.cloud.reservations import Instance
 from rehearsal.cloud.scaling import ScalingGroup
 
@@ -13,15 +14,18 @@ from rehearsal.cloud.scaling import ScalingGroup
 class NodeGroup:
     """A managed node group; ``nodes`` are its instances by the names of their Node objects.
 
-    ``description`` is as DescribeNodegroup returns it, ``scaling`` the Auto Scaling group that launches its instances.
+    ``description`` is as DescribeNodegroup returns it, ``scaling`` the Auto Scaling group that launches its instances,
+    ``plan`` what the next one will be.
     """
 
     description: dict[str, Any]
-    instance_type: str
-    security_groups: tuple[str, ...]
-    placement_group: str | None
+    plan: NodePlan
     scaling: ScalingGroup
     nodes: dict[str, Instance] = field(default_factory=dict)
+
+    def set_sizes(self, sizes: dict[str, int]) -> None:
+        """Say how large the group may and shall be."""
+        self.description["scalingConfig"] = self.scaling.sizes = sizes
 
 
 @dataclass(kw_only=True)
@@ -64,10 +68,10 @@ class Eks:
         """Return the nodes whose network interfaces have a security group."""
         with self.lock:
             groups = [group for cluster in self.clusters.values() for group in cluster.node_groups.values()]
-            return [node for group in groups if security_group_id in group.security_groups for node in group.nodes]
+            return [node for group in groups if security_group_id in group.plan.security_groups for node in group.nodes]
 
     def nodes_in_placement_group(self, name: str) -> list[str]:
         """Return the nodes in a placement group."""
         with self.lock:
             groups = [group for cluster in self.clusters.values() for group in cluster.node_groups.values()]
-            return [node for group in groups if group.placement_group == name for node in group.nodes]
+            return [node for group in groups if group.plan.placement_group == name for node in group.nodes]

@@ -30,6 +30,7 @@ _STATUSES = {
     "NoSuchResourceException": "404 Not Found",
     "NotFoundException": "404 Not Found",
     "RequestLimitExceeded": "503 Service Unavailable",
+    "ResourceInUseException": "409 Conflict",
     "ResourceNotFoundException": "404 Not Found",
     "UnauthorizedOperation": "403 Forbidden",
     "Unavailable": "503 Service Unavailable",
@@ -93,7 +94,7 @@ class Front:
             return _json(call, lambda: control(call.method, call.path, call.body.decode(), account))
         match call.service:
             case "eks":
-                return _json(call, lambda: eks(call.method, call.path, account))
+                return _json(call, lambda: eks(call.method, call.path, call.body, account))
             case "servicequotas":
                 return _json(call, lambda: quota(call.action, json.loads(call.body), call.region, account))
             case "resource-groups":

@@ -4,6 +4,7 @@ from typing import Any
 
 from rehearsal.cloud.account import Account
 from rehearsal.cloud.reservations import OPEN
+from rehearsal.cloud.schedules import names_of_schedules
 
 
 def inventory(account: Account) -> dict[str, list[str]]:
@@ -61,6 +62,10 @@ def _services(account: Account) -> dict[str, list[str]]:
         "repository": [r["repositoryName"] for r in account.client("ecr").describe_repositories()["repositories"]],
         "function": [function.name for function in account.functions.by_arn.values()],
         "layer": list(account.functions.layers),
+        "schedule": names_of_schedules(account),
+        "budget": [
+            item["BudgetName"] for item in account.client("budgets").describe_budgets(AccountId=account.id)["Budgets"]
+        ],
     }
 
 

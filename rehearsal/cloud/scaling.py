@@ -10,7 +10,10 @@ from typing import Any
 
 @dataclass(kw_only=True)
 class ScalingGroup:
-    """One group; ``activities`` are as DescribeScalingActivities returns them, newest first."""
+    """One group; ``activities`` are as DescribeScalingActivities returns them, newest first.
+
+    ``instances`` are its instances' zones by their ids.
+    """
 
     name: str
     arn: str
@@ -20,9 +23,11 @@ class ScalingGroup:
     created: datetime = field(default_factory=lambda: datetime.now(UTC))
     deleted: bool = False
     activities: list[dict[str, Any]] = field(default_factory=list)
+    instances: dict[str, str] = field(default_factory=dict)
 
     def launched(self, instance_id: str, zone: str, subnet: str) -> None:
         """Record a launch."""
+        self.instances[instance_id] = zone
         self._record(f"Launching a new EC2 instance: {instance_id}", "Successful", None, zone, subnet)
 
     def failed(self, message: str, zone: str, subnet: str) -> None:
@@ -32,6 +37,7 @@ class ScalingGroup:
 
     def terminated(self, instance_id: str, zone: str) -> None:
         """Record a termination."""
+        del self.instances[instance_id]
         self._record(f"Terminating EC2 instance: {instance_id}", "Successful", None, zone, None)
 
     def _record(self, description: str, status: str, message: str | None, zone: str, subnet: str | None) -> None:

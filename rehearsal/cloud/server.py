@@ -75,7 +75,7 @@ class Cloud:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End the functions that still run, and the server."""
-        self.cloudformation.types.close()
+        self.account.running.close()
         assert self._server is not None and self._thread is not None
         self._server.shutdown()
         self._thread.join()

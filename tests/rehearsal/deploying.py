@@ -1,14 +1,12 @@
 """A copy of the app that tests change, and an emulated account that it is deployed to with the real CDK CLI."""
 
 import ctypes
-import json
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -168,11 +166,7 @@ class Copy:
 
     def tell(self, what: str, **fields: Any) -> Any:
         """Ask something of the emulation itself, and return its answer."""
-        request = urllib.request.Request(
-            f"{self.account.aws}/rehearsal/{what}", data=json.dumps(fields).encode(), method="POST"
-        )
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            return json.loads(answer.read())
+        return self.account.tell(what, **fields)
 
     def client(self, service: str) -> Any:
         """Return a boto3 client of the account."""

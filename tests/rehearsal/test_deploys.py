@@ -12,6 +12,7 @@ import pytest
 from eks_ray_train.ray_workload import NAMESPACE
 from rehearsal.account import get_json
 from rehearsal.deployment import STACKS, expected_to_stay
+from rehearsal.errors import RehearsalError
 from tests.rehearsal.deploying import (
     DELETED,
     LAUNCH_TEMPLATE,
@@ -27,6 +28,8 @@ from tests.rehearsal.deploying import (
 BEGUN = "DELETE_IN_PROGRESS"
 PREFIX = "ray-train-dev-"
 GPU = f"{PREFIX}Gpu"
+GPU_TYPE = "g6.12xlarge"
+ZONES = ("us-east-2a", "us-east-2b", "us-east-2c")
 
 
 @dataclass
@@ -73,17 +76,47 @@ def test_a_second_deploy_does_nothing(world: World) -> None:
     assert diff.count("There were no differences") == len(STACKS), diff
 
 
-def test_a_changed_parameter_runs_one_new_job_on_the_standing_cluster(world: World) -> None:
+def test_idle_gpu_nodes_are_scaled_to_zero(world: World) -> None:
+    app = world.app
+    assert parked(app, minutes=59) is False
+    assert len(app.zones["gpu-worker"]) == 2
+    # The reservation that they were launched into has ended by then.
+    assert parked(app, minutes=61) is True
+    assert app.zones.keys() == {"system"}
+    pods = get_json(f"{app.account.kubernetes}/api/v1/namespaces/{NAMESPACE}/pods")["items"]
+    workers = [pod for pod in pods if pod["metadata"]["labels"].get("ray.io/node-type") == "worker"]
+    assert [pod["status"]["phase"] for pod in workers] == ["Pending", "Pending"]
+    assert parked(app, minutes=66) is False
+
+
+def test_without_room_for_the_nodes_the_next_job_is_refused_and_they_stay_parked(world: World) -> None:
     app = world.app
     before = app.state()
     app.edit("steps = 200", "steps = 201")
+    for zone in ZONES:
+        app.limit_capacity(zone, GPU_TYPE, 0)
+    with pytest.raises(RehearsalError, match=r"(?s)did not start, and are parked again.*InsufficientInstanceCapacity"):
+        app.deploy()
+    assert app.state() == before
+
+
+def test_a_changed_parameter_starts_the_nodes_and_runs_one_new_job_on_the_standing_cluster(world: World) -> None:
+    app = world.app
+    before = app.state()
+    for zone in ZONES:
+        app.limit_capacity(zone, GPU_TYPE, None)
     events = app.deploy()
     assert {event["stack"] for event in chosen(events, type=STACK)} == {f"{PREFIX}Training"}
+    launches = [event["zone"] for event in chosen(events, action="LAUNCH")]
+    assert launches == app.zones["gpu-worker"]
+    assert len(launches) == 2
     app.finish_job()
     after = app.state()
     assert len(after.ray_jobs) == 1
     assert not after.ray_jobs.keys() & before.ray_jobs.keys()
-    assert after.but(ray_jobs={}) == before.but(ray_jobs={})
+    assert after.nodes.items() > before.nodes.items()
+    assert after.but(ray_jobs={}, nodes={}) == before.but(ray_jobs={}, nodes={})
+    assert parked(app, minutes=0) is False
 
 
 def test_a_changed_disk_keeps_the_node_group(world: World) -> None:
@@ -143,6 +176,15 @@ def test_an_interrupted_destroy_is_finished_by_the_next_in_order_and_leaves_noth
     app.destroy()
     check_order(app.account.events()[begun:])
     check_nothing_left(world)
+
+
+def parked(app: Copy, minutes: float) -> bool:
+    """Let the schedule look, as if so many minutes had passed, and return whether it has parked the nodes."""
+    app.tell("clock", minutes=minutes)
+    (look,) = app.tell("schedules")
+    app.tell("clock", minutes=0)
+    assert look["answer"]["reason"]
+    return bool(look["answer"]["parked"])
 
 
 def check_order(events: list[Event]) -> None:

@@ -13,6 +13,7 @@ from rehearsal.cloud import Cloud
 from rehearsal.cloud.capacity import Capacity
 from rehearsal.cloud.chart_sources import STAND_INS
 from tests.rehearsal_cloud.chart_repository import Quiet, chart_repository, served
+from tests.rehearsal_cloud.cloud_functions import BUCKET
 from tests.rehearsal_cloud.cloud_stacks import ROLE_TRUST, Stacks, cluster_properties
 from tests.rehearsal_kubernetes.clients import unpack_tools
 
@@ -59,6 +60,13 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
 @pytest.fixture(scope="session")
 def stacks(cloud: Cloud) -> Stacks:
     return Stacks(cloud)
+
+
+@pytest.fixture(scope="session")
+def bucket(stacks: Stacks) -> None:
+    """The bucket of the functions' code."""
+    location = {"LocationConstraint": "us-east-2"}
+    stacks.cloud.account.client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration=location)
 
 
 @pytest.fixture

@@ -1,46 +1,25 @@
 """Custom resources: functions that fail, hang or lie fail the stack by name."""
 
-import io
 import time
-import zipfile
 from typing import Any
 
 import pytest
 
-from tests.rehearsal_cloud.cloud_stacks import ROLE_TRUST, Stacks, template
+from tests.rehearsal_cloud.cloud_functions import function
+from tests.rehearsal_cloud.cloud_stacks import Stacks, template
 
 RECORD = "def record(event, *answer):\n    print('seen', event['RequestType'], event.get('PhysicalResourceId'))\n"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def bucket(stacks: Stacks) -> None:
-    location = {"LocationConstraint": "us-east-2"}
-    stacks.cloud.account.client("s3").create_bucket(Bucket="code", CreateBucketConfiguration=location)
+pytestmark = pytest.mark.usefixtures("bucket")
 
 
-def with_function(stacks: Stacks, code: str, *, timeout: int = 20, **properties: Any) -> dict[str, Any]:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("index.py", code)
-    key = f"{abs(hash(code))}.zip"
-    stacks.cloud.account.client("s3").put_object(Bucket="code", Key=key, Body=packed.getvalue())
-    return {
-        "Role": {"Type": "AWS::IAM::Role", "Properties": {"AssumeRolePolicyDocument": ROLE_TRUST}},
-        "Function": {
-            "Type": "AWS::Lambda::Function",
-            "Properties": {
-                "Code": {"S3Bucket": "code", "S3Key": key},
-                "Handler": "index.handler",
-                "Role": {"Fn::GetAtt": ["Role", "Arn"]},
-                "Runtime": "python3.13",
-                "Timeout": timeout,
-            },
-        },
-        "Custom": {
-            "Type": "Custom::Thing",
-            "Properties": {"ServiceToken": {"Fn::GetAtt": ["Function", "Arn"]}, **properties},
-        },
-    }
+def with_function(
+    stacks: Stacks, code: str, *, timeout: int = 20, runtime: str = "python3.13", **properties: Any
+) -> dict[str, Any]:
+    custom = {"ServiceToken": {"Fn::GetAtt": ["Function", "Arn"]}, **properties}
+    made = function(stacks, code, timeout=timeout, runtime=runtime)
+    return {**made, "Custom": {"Type": "Custom::Thing", "Properties": custom}}
 
 
 @pytest.mark.parametrize(
@@ -164,9 +143,7 @@ def test_a_delete_that_answers_with_another_id_fails(stacks: Stacks) -> None:
 
 
 def test_a_node_handler_without_an_emulation_fails_by_name(stacks: Stacks) -> None:
-    resources = with_function(stacks, "pass")
-    resources["Function"]["Properties"]["Runtime"] = "nodejs24.x"
-    stacks.create_badly("node", resources)
+    stacks.create_badly("node", with_function(stacks, "pass", runtime="nodejs24.x"))
     assert "no emulation of Custom::Thing" in stacks.reason("node", "Custom")
 
 

@@ -14,6 +14,7 @@ from tests.rehearsal_kubernetes.clients import (
     deployed_objects,
     eventually,
     full_cluster,
+    gpu_node,
     node,
     operator,
 )
@@ -114,6 +115,31 @@ def test_the_fabric_check_takes_the_workers_gpus_and_gives_them_back(ray_client:
     )
     assert eventually(lambda: len(workers()) == 2)
     assert not workers() & before
+
+
+def test_workers_wait_while_their_nodes_are_away_and_run_on_those_that_come(ray_client: Client) -> None:
+    """Nodes that are parked take every pod along, and the standing cluster comes back with other nodes."""
+    ray_client.apply(*full_cluster(), *[obj for obj in deployed_objects() if obj["kind"] not in ("Job", "RayJob")])
+    name = deployed("RayCluster")["metadata"]["name"]
+
+    def workers() -> list[tuple[str, str]]:
+        found = pods(ray_client, f"ray.io/cluster={name},ray.io/node-type=worker")
+        return sorted((pod["status"]["phase"], pod["spec"].get("nodeName", "")) for pod in found)
+
+    def ready() -> Any:
+        return ray_client.request("GET", f"{RAY}/rayclusters/{name}")[1]["status"]["readyWorkerReplicas"]
+
+    assert eventually(lambda: workers() == [("Running", "gpu-1"), ("Running", "gpu-2")]), workers()
+    for node_name in ("gpu-1", "gpu-2"):
+        ray_client.request("DELETE", f"/api/v1/nodes/{node_name}")
+    assert eventually(lambda: workers() == [("Pending", ""), ("Pending", "")]), workers()
+    assert eventually(lambda: ready() == 0)
+    everywhere = ray_client.request("GET", "/api/v1/pods")[1]["items"]
+    assert {pod["spec"].get("nodeName") for pod in everywhere} == {"system-1", None}
+    for node_name in ("gpu-3", "gpu-4"):
+        ray_client.create("/api/v1/nodes", gpu_node(node_name))
+    assert eventually(lambda: workers() == [("Running", "gpu-3"), ("Running", "gpu-4")]), workers()
+    assert eventually(lambda: ready() == 2)
 
 
 def test_a_job_waits_for_its_cluster_until_its_deadline(ray_client: Client) -> None:

@@ -150,7 +150,10 @@ def test_higher_priority_evicts_lower(client: Client, policy: str, evicts: bool)
 def test_pods_of_a_lost_node_go_and_a_cordoned_node_takes_none(client: Client) -> None:
     add(client, node("system-1"))
     client.create(PODS, pod("pod"))
-    assert placed(client, {"pod": "system-1"})
+    client.create(PODS, pod("ended"))
+    assert placed(client, {"pod": "system-1", "ended": "system-1"})
+    ended = {"status": {"phase": "Succeeded"}}
+    assert client.request("PATCH", f"{PODS}/ended/status", ended, "application/merge-patch+json")[0] == 200
     client.kubectl("cordon", "system-1")
     client.create(PODS, pod("late"))
     assert says(client, "late", "0/1 nodes are available: 1 node(s) were unschedulable.")

@@ -85,6 +85,27 @@ def test_a_tokenizer_that_is_missing(architecture: str, arguments: MakeArguments
     assert "missing" in remedy or "transformers says" in remedy
 
 
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"model": {"type": "Other"}}, "data did not match any variant"),
+        ({"model": None}, "'NoneType' object has no attribute 'get'"),
+        ({"added_tokens": 5}, "'int' object is not iterable"),
+    ],
+)
+def test_a_tokenizer_that_cannot_be_read(
+    changes: dict[str, object], says: str, arguments: MakeArguments, tmp_path: Path
+) -> None:
+    CONFIGS["qwen2-tied"].save_pretrained(tmp_path)
+    save_tokenizer(tmp_path)
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    field, value, expected, remedy = refused(arguments(model=str(tmp_path / "config.json"), data="stdlib"))
+    assert (field, value) == ("model", str(tmp_path / "config.json"))
+    assert expected.endswith("with a readable tokenizer")
+    assert says in remedy
+
+
 def test_a_tokenizer_of_another_model(arguments: MakeArguments, tmp_path: Path) -> None:
     CONFIGS["qwen2-tied"].save_pretrained(tmp_path)
     args = arguments(model=str(tmp_path / "config.json"), data="stdlib")

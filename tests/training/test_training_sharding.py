@@ -14,10 +14,9 @@ from transformers import AutoModelForCausalLM, Gemma2Config, PretrainedConfig, P
 
 from tests.training.conftest import defaults
 from tests.training.helpers import COMMON, CONFIGS, MakeArguments, save_tokenizer
-from training.arguments import Arguments
 from training.errors import InputError
 from training.loss import CausalLMLoss
-from training.mesh import build_mesh, shard_size
+from training.mesh import build_mesh
 from training.model import build_on_meta, materialise, read_config
 from training.ranks import Ranks
 from training.setup import sharded_model
@@ -243,42 +242,6 @@ def test_a_model_that_does_more_with_its_head_is_refused(arguments: MakeArgument
     args = arguments(model=str(tmp_path / "config.json"))
     with pytest.raises(InputError, match="scales or caps its logits"):
         materialise(args, read_config(args))
-
-
-@pytest.mark.parametrize(
-    ("mesh", "size", "world_size", "local", "expected"),
-    [
-        ("auto", None, 8, 4, 4),
-        ("auto", None, 8, 8, 8),
-        ("auto", 2, 8, 8, 2),
-        # One GPU per node: a group of one would shard nothing, unless it is asked for.
-        ("auto", None, 8, 1, 8),
-        ("auto", 1, 8, 1, 1),
-        ("hsdp", None, 8, 1, 1),
-        ("hsdp", None, 8, 4, 4),
-        ("full", None, 8, 4, 8),
-    ],
-)
-def test_shard_size(
-    mesh: str, size: int | None, world_size: int, local: int, expected: int, arguments: MakeArguments
-) -> None:
-    assert shard_size(arguments(mesh=mesh, shard_size=size), world_size, local) == expected
-
-
-@pytest.mark.parametrize(
-    ("args", "world_size", "field", "expected"),
-    [
-        ({"mesh": "hsdp"}, 4, "mesh", "more than one group of 4 workers, and there are 4 workers"),
-        ({"shard_size": 3}, 8, "shard-size", "a number that divides the 8 workers"),
-    ],
-)
-def test_a_mesh_that_cannot_be(
-    args: dict[str, object], world_size: int, field: str, expected: str, arguments: MakeArguments
-) -> None:
-    given: Arguments = arguments(**args)
-    with pytest.raises(InputError) as error:
-        shard_size(given, world_size, 4)
-    assert (error.value.field, error.value.expected) == (field, expected)
 
 
 def test_an_untied_embedding_is_noticed() -> None:

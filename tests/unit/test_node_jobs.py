@@ -64,13 +64,11 @@ def test_a_replaced_node_group_reaches_the_check_without_an_export() -> None:
         name for name, value in stacks["Training"]["Parameters"].items() if value["Default"] == identity["Name"]
     ]
     assert stacks["Training"]["Parameters"][parameter]["Type"] == "AWS::SSM::Parameter::Value<String>"
-    assert {"Ref": parameter} in only(stacks["Training"], "Custom::AWSCDK-EKS-KubernetesObjectValue")["ObjectName"][
-        "Fn::Join"
-    ][1]
+    name = only(stacks["Training"], "Custom::AWSCDK-EKS-KubernetesObjectValue")["ObjectName"]["Fn::Join"][1]
+    uuid = {"Fn::Select": [3, {"Fn::Split": ["/", {"Ref": parameter}]}]}
+    assert {"Fn::Select": [0, {"Fn::Split": ["-", uuid]}]} in name
     (group,) = resources(stacks["Gpu"], "AWS::EKS::Nodegroup")
-    assert {"Fn::GetAtt": [group, "Arn"]} in identity["Value"]["Fn::Select"][1]["Fn::Split"][1]["Fn::Select"][1][
-        "Fn::Split"
-    ]
+    assert identity["Value"] == {"Fn::GetAtt": [group, "Arn"]}
 
 
 def test_a_failed_check_is_gone_before_the_next_try() -> None:

@@ -13,6 +13,7 @@ from tests.synthesis import CODE, settings_with, synthesise
 _RESERVATION = {"mode": "reservation", "reservation_id": "cr-0123456789abcdef0"}
 _SOLD_IN_BLOCKS = {"gpu_nodes.instance_type": "p5.48xlarge"}
 _EVALUATION = {"training.evaluate_every": 10, "training.evaluation_sequences": 8}
+_BUDGET = {"cost.monthly_budget_usd": 99, "cost.notify": ["a@b.example"]}
 _HUB = "hf://datasets/org/name"
 # Every other number is one more than it was, and every other switch the opposite.
 _OTHER: dict[str, dict[str, Any]] = {
@@ -61,6 +62,8 @@ _OTHER: dict[str, dict[str, Any]] = {
     "gpu_nodes.count": {"gpu_nodes.count": 3},
     "gpu_nodes.instance_type": {"gpu_nodes.instance_type": "g6e.12xlarge"},
     "system_nodes.instance_type": {"system_nodes.instance_type": "m7i.2xlarge"},
+    "cost.monthly_budget_usd": {"cost.monthly_budget_usd": 100, "cost.notify": ["a@b.example"]},
+    "cost.notify": {"cost.monthly_budget_usd": 99, "cost.notify": ["c@d.example"]},
     # Left out of the file, for they follow from the instance type.
     "ray.worker.cpu": {"ray.worker.cpu": 39},
     "ray.worker.memory_gib": {"ray.worker.memory_gib": 143},
@@ -79,6 +82,8 @@ _BESIDE: dict[str, dict[str, Any]] = {
     "capacity.zone": {"capacity": {"mode": "zone", "zone": "us-east-2a"}},
     "capacity.reservation_id": {"capacity": _RESERVATION},
     "capacity.reservation_type": _SOLD_IN_BLOCKS | {"capacity": _RESERVATION},
+    "cost.monthly_budget_usd": _BUDGET,
+    "cost.notify": _BUDGET,
     "training.evaluate_every": _EVALUATION,
     "training.evaluation_sequences": _EVALUATION,
 }

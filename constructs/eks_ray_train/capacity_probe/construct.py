@@ -3,21 +3,14 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from aws_cdk import (
-    CustomResource,
-    Duration,
-    RemovalPolicy,
-    Stack,
-    Token,
-)
-from aws_cdk import aws_iam as iam
+from aws_cdk import CustomResource, Duration, Stack, Token
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from aws_cdk import custom_resources as cr
 from constructs import Construct
 
-from eks_ray_train.acknowledge import acknowledge, arn_of, spelled, wildcard_resource
+from eks_ray_train.acknowledge import acknowledge, spelled, wildcard_resource
 from eks_ray_train.capacity_reservations import ReservationTarget
+from eks_ray_train.functions import provider_of, python_function
 from eks_ray_train.instance_types import InstanceType
 from eks_ray_train.placement_group import PlacementGroup
 
@@ -86,7 +79,7 @@ class CapacityProbe(Construct):
         check_mode(mode, subnets, search.exclude_zones)
 
         stack = Stack.of(self)
-        provider = _provider(self, _function(self, search.mode, placement_group, group_arn))
+        provider = provider_of(self, _function(self, search.mode, placement_group, group_arn))
         tags = {"Tags": {STACK_TAG: stack.stack_name}}
         sweeper = _resource(self, "Sweeper", provider, SWEEPER_TYPE, tags)
         properties: dict[str, object] = {
@@ -127,58 +120,20 @@ def _function(
     scope: Construct, mode: str, placement_group: PlacementGroup | None, group_arn: str | None
 ) -> lambda_.Function:
     # A failed deploy's reason is CloudFormation's too, each zone's answer included.
-    log_group = logs.LogGroup(
-        scope, "Log", retention=logs.RetentionDays.ONE_MONTH, removal_policy=RemovalPolicy.DESTROY
-    )
-    role = _role(scope, "Role", log_group)
     stack = Stack.of(scope)
-    for statement in statements(stack, mode=mode, placement_group=placement_group, group_arn=group_arn):
-        role.add_to_policy(statement)
+    function = python_function(
+        scope,
+        description="Picks the Availability Zone with room for the GPU nodes",
+        asset=ASSET,
+        handler="gpu_capacity.handler.handler",
+        timeout=TIMEOUT,
+        statements=statements(stack, mode=mode, placement_group=placement_group, group_arn=group_arn),
+    )
+    role = scope.node.find_child("Role")
     acknowledge(role, wildcard_resource("*"), reason="These only read, and nearly all of them take no resource")
     acknowledge(
         role,
         wildcard_resource(spelled(reservation_arns(stack), stack)),
         reason="A reservation's id is known only once it is made; each statement asks for the stack's tag instead",
     )
-    function = lambda_.Function(
-        scope,
-        "Function",
-        description="Picks the Availability Zone with room for the GPU nodes",
-        runtime=lambda_.Runtime.PYTHON_3_13,
-        handler="gpu_capacity.handler.handler",
-        # Bytecode differs between machines and would change the asset's hash.
-        code=lambda_.Code.from_asset(str(ASSET), exclude=["**/__pycache__", "**/*.pyc"]),
-        memory_size=256,
-        timeout=TIMEOUT,
-        log_group=log_group,
-        role=role,
-    )
-    acknowledge(
-        function,
-        "AwsSolutions-L1",
-        reason="Python 3.13 is what the training image and CDK's own Python handlers run as well",
-    )
     return function
-
-
-def _provider(scope: Construct, function: lambda_.Function) -> cr.Provider:
-    log_group = logs.LogGroup(
-        scope,
-        "ProviderLog",
-        retention=logs.RetentionDays.ONE_MONTH,
-        removal_policy=RemovalPolicy.DESTROY,  # says nothing that the function's own log lacks
-    )
-    role = _role(scope, "ProviderRole", log_group)
-    acknowledge(
-        role,
-        wildcard_resource(f"{arn_of(function)}:*"),
-        reason="The provider framework invokes the function by its versions as well, of which there are none",
-    )
-    return cr.Provider(scope, "Provider", on_event_handler=function, log_group=log_group, framework_on_event_role=role)
-
-
-def _role(scope: Construct, id: str, log_group: logs.LogGroup) -> iam.Role:
-    """Return a role that may write one log group, where Lambda's managed policy allows all of the account's."""
-    role = iam.Role(scope, id, assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
-    log_group.grant_write(role)
-    return role

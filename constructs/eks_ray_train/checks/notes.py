@@ -22,6 +22,7 @@ def notes(settings: Settings) -> list[Note]:
         *_zones(settings),
         *_capacity(settings),
         *_replacement(settings),
+        *_idle(settings),
         *_endpoint(settings),
         *_unverified(settings),
     ]
@@ -89,6 +90,20 @@ def _replacement(settings: Settings) -> Iterator[Note]:
             'desired size is 0 (EKS user guide, "Create a managed node group with Capacity Blocks for ML"). Destroy '
             "the Training and Gpu stacks first.",
         )
+
+
+def _idle(settings: Settings) -> Iterator[Note]:
+    minutes = settings.cost.idle_minutes
+    if minutes is None:
+        yield Note("cost", "The GPU nodes bill until the stacks are destroyed: cost.idle_minutes would park idle ones.")
+        return
+    yield Note(
+        "cost",
+        f"When no run has written to the results bucket for {minutes} minutes, the GPU nodes are scaled to zero, "
+        "whoever else uses them; the next job has them started again. Nothing is reserved for them then.",
+    )
+    if settings.capacity.mode == "reservation":
+        yield Note("cost", "A reservation of your own bills on while the nodes are parked.")
 
 
 def _endpoint(settings: Settings) -> Iterator[Note]:

@@ -64,6 +64,16 @@ def _view(group: ScalingGroup) -> dict[str, Any]:
         "HealthCheckType": "EC2",
         "CreatedTime": group.created,
         "AvailabilityZones": [],
+        "Instances": [
+            {
+                "InstanceId": id,
+                "AvailabilityZone": zone,
+                "LifecycleState": "InService",
+                "HealthStatus": "Healthy",
+                "ProtectedFromScaleIn": False,
+            }
+            for id, zone in list(group.instances.items())
+        ],
         "Tags": [
             {"Key": "eks:cluster-name", "Value": group.cluster, "ResourceId": group.name},
             {"Key": "eks:nodegroup-name", "Value": group.node_group, "ResourceId": group.name},

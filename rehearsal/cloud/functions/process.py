@@ -1,13 +1,9 @@
 """One invocation of a function, as a process with a bounded life."""
 
-import contextlib
 import json
-import os
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import uuid
 from pathlib import Path
@@ -17,6 +13,7 @@ from rehearsal.cloud.account import Account
 from rehearsal.cloud.errors import RefusedError
 from rehearsal.cloud.functions.definitions import Function
 from rehearsal.cloud.functions.environment import environment
+from rehearsal.cloud.functions.running import end
 
 _BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
 _KEPT_OUTPUT = 20_000
@@ -26,41 +23,7 @@ class FunctionFailedError(RefusedError):
     """A function raised an error, ran out of time, or did not answer with JSON."""
 
 
-class Running:
-    """The processes that run now, so that they can be ended with the emulation."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._processes: set[subprocess.Popen[str]] = set()
-        self._closed = False
-
-    def add(self, process: subprocess.Popen[str]) -> None:
-        """Remember a process; ends it at once where everything is ending."""
-        with self._lock:
-            self._processes.add(process)
-            if self._closed:
-                end(process)
-
-    def remove(self, process: subprocess.Popen[str]) -> None:
-        """Forget a process that has ended."""
-        with self._lock:
-            self._processes.discard(process)
-
-    def close(self) -> None:
-        """End every process."""
-        with self._lock:
-            self._closed = True
-            for process in self._processes:
-                end(process)
-
-
-def end(process: subprocess.Popen[str]) -> None:
-    """End a process and those that it started, which are in a group of their own."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-def invoke(function: Function, event: dict[str, Any], seconds: float, account: Account, running: Running) -> Any:
+def invoke(function: Function, event: dict[str, Any], seconds: float, account: Account) -> Any:
     """Return a function's answer to an event; raises FunctionFailedError. It has ``seconds`` at most."""
     limit = min(seconds, function.timeout)
     with tempfile.TemporaryDirectory(prefix="function-") as folder:
@@ -84,7 +47,7 @@ def invoke(function: Function, event: dict[str, Any], seconds: float, account: A
             cwd=given["LAMBDA_TASK_ROOT"],
             start_new_session=True,
         )
-        running.add(process)
+        account.running.add(process)
         late = False
         started = time.monotonic()
         try:
@@ -95,7 +58,7 @@ def invoke(function: Function, event: dict[str, Any], seconds: float, account: A
             output, _ = process.communicate()
         finally:
             end(process)
-            running.remove(process)
+            account.running.remove(process)
         account.events.write(
             action="FUNCTION",
             logical_id=event.get("LogicalResourceId"),

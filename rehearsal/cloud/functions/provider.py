@@ -12,13 +12,13 @@ from rehearsal.cloud.errors import RefusedError
 from rehearsal.cloud.functions.access import check_cluster_access
 from rehearsal.cloud.functions.definitions import Function
 from rehearsal.cloud.functions.node_handlers import NODE_HANDLERS
-from rehearsal.cloud.functions.process import Running, invoke
+from rehearsal.cloud.functions.process import invoke
 
 _USER = "USER_ON_EVENT_FUNCTION_ARN"
 _MOST_BYTES = 4096
 
 
-def answer(event: dict[str, Any], seconds: float, account: Account, running: Running) -> dict[str, Any]:
+def answer(event: dict[str, Any], seconds: float, account: Account) -> dict[str, Any]:
     """Return PhysicalResourceId and Data; raises RefusedError for an answer that CloudFormation would not take."""
     function = account.functions.get(event["ServiceToken"])
     if "USER_IS_COMPLETE_FUNCTION_ARN" in function.environment:
@@ -26,7 +26,7 @@ def answer(event: dict[str, Any], seconds: float, account: Account, running: Run
     if _USER in function.environment:
         seconds = min(seconds, function.timeout)
         function = account.functions.get(function.environment[_USER])
-    said = _call(function, event, seconds, account, running)
+    said = _call(function, event, seconds, account)
     if said is None:
         said = {}
     if not isinstance(said, dict):
@@ -47,10 +47,10 @@ def answer(event: dict[str, Any], seconds: float, account: Account, running: Run
     return {"PhysicalResourceId": physical_id, "Data": data}
 
 
-def _call(function: Function, event: dict[str, Any], seconds: float, account: Account, running: Running) -> Any:
+def _call(function: Function, event: dict[str, Any], seconds: float, account: Account) -> Any:
     if function.runtime.startswith("python"):
         check_cluster_access(function, event, account)
-        return invoke(function, event, seconds, account, running)
+        return invoke(function, event, seconds, account)
     if event["ResourceType"] not in NODE_HANDLERS:
         raise RefusedError(f"{function.name} ({function.runtime}): no emulation of {event['ResourceType']}")
     return NODE_HANDLERS[event["ResourceType"]](event, function, account)

@@ -3,10 +3,8 @@
 import uuid
 from typing import Any
 
-from rehearsal.cloud.account import Account
 from rehearsal.cloud.cloudformation.intrinsics import text
 from rehearsal.cloud.errors import RefusedError
-from rehearsal.cloud.functions.process import Running
 from rehearsal.cloud.functions.provider import answer
 from rehearsal.cloud.resources.base import Made, Request, ResourceType
 
@@ -15,10 +13,6 @@ _LONGEST_SECONDS = 3600
 
 class CustomResource(ResourceType):
     """A custom resource; CloudFormation sends all its properties, as text."""
-
-    def __init__(self, account: Account) -> None:
-        super().__init__(account)
-        self.running = Running()
 
     def check(self, request: Request) -> None:
         """Accept every property: they are the function's business."""
@@ -56,7 +50,7 @@ class CustomResource(ResourceType):
             "ResourceProperties": _as_text(request.properties),
             **given,
         }
-        said = answer(event, seconds, self.account, self.running)
+        said = answer(event, seconds, self.account)
         return Made(said["PhysicalResourceId"], said["Data"])
 
 

@@ -1,24 +1,15 @@
 """Which capacity a node group's launch template asks for, and what EKS and EC2 refuse of it."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from rehearsal.cloud.account import Account
 from rehearsal.cloud.errors import RefusedError
+from rehearsal.cloud.node_plans import CapacityTarget
 from rehearsal.cloud.reservations import BLOCK, ON_DEMAND
 
 _INVALID = "InvalidParameterException"
 _CAPACITY_TYPES = ("ON_DEMAND", "CAPACITY_BLOCK")
 _PREFERENCES = ("open", "none", "capacity-reservations-only")
-
-
-@dataclass(frozen=True, kw_only=True)
-class CapacityTarget:
-    """The launch template's capacity reservation specification."""
-
-    reservation_id: str | None = None
-    group_arn: str | None = None
-    preference: str | None = None
 
 
 def check_market(wanted: dict[str, Any], data: dict[str, Any]) -> str:

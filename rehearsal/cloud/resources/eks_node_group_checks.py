@@ -1,15 +1,15 @@
 """What EKS and EC2 refuse when a node group is created."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from eks_ray_train.instance_types import INSTANCE_TYPES, InstanceType
 from rehearsal.cloud.account import Account
 from rehearsal.cloud.eks import Cluster
 from rehearsal.cloud.errors import RefusedError
-from rehearsal.cloud.reservations import Launch
-from rehearsal.cloud.resources.eks_capacity_checks import CapacityTarget, capacity_target, check_market
+from rehearsal.cloud.node_plans import NodePlan
+from rehearsal.cloud.resources.eks_capacity_checks import capacity_target, check_market
+from rehearsal.cloud.resources.spelling import lower_keys
 
 _INVALID = "InvalidParameterException"
 _NVIDIA = ("AL2023_x86_64_NVIDIA", "AL2023_ARM_64_NVIDIA", "AL2_x86_64_GPU", "BOTTLEROCKET_x86_64_NVIDIA")
@@ -18,38 +18,11 @@ _EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute", "PREFER_NO_S
 _JOINED_NOT = "NodeCreationFailure: Instances failed to join the kubernetes cluster"
 
 
-@dataclass(frozen=True, kw_only=True)
-class NodePlan:
-    """What a node group's nodes will be: a subnet for each zone, in order, and what each node gets."""
-
-    instance: InstanceType
-    subnets: Mapping[str, str]
-    security_groups: tuple[str, ...]
-    placement_group: str | None
-    efa_interfaces: int
-    gpus: int
-    market: str
-    target: CapacityTarget
-
-    def launch_in(self, zone: str) -> Launch:
-        """Return what EC2 is asked for in a zone."""
-        return Launch(
-            instance_type=self.instance.name,
-            zone=zone,
-            subnet=self.subnets[zone],
-            market=self.market,
-            reservation_id=self.target.reservation_id,
-            group_arn=self.target.group_arn,
-            preference=self.target.preference,
-            placement_group=self.placement_group,
-        )
-
-
 def plan_nodes(wanted: dict[str, Any], cluster: Cluster, account: Account) -> NodePlan:
     """Return the plan; raises RefusedError for a group that EKS would not make, or whose nodes would not join."""
-    _check_sizes(wanted["ScalingConfig"])
+    check_sizes(scaling_config(wanted))
     _check_version(str(wanted.get("Version", cluster.description["version"])), cluster.description["version"])
-    check_taints(wanted.get("Taints", []))
+    taints = _taints(wanted.get("Taints", []))
     data = _launch_template(wanted, account)
     market = check_market(wanted, data)
     instance = _instance(wanted, data)
@@ -92,11 +65,28 @@ def plan_nodes(wanted: dict[str, Any], cluster: Cluster, account: Account) -> No
         gpus=instance.gpus if wanted.get("AmiType") in _NVIDIA else 0,
         market=market,
         target=capacity_target(data, market, account),
+        labels=dict(wanted.get("Labels", {})),
+        taints=taints,
     )
 
 
-def check_taints(taints: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return taints as Kubernetes writes them; EKS's API spells the effects in its own way."""
+def scaling_config(wanted: dict[str, Any]) -> dict[str, int]:
+    """Return a node group's sizes as EKS's own API spells them."""
+    return {key: int(size) for key, size in lower_keys(wanted["ScalingConfig"]).items()}
+
+
+def check_sizes(sizes: Mapping[str, int]) -> None:
+    """Raise RefusedError for a scaling config that EKS does not take."""
+    least, desired, most = (sizes[key] for key in ("minSize", "desiredSize", "maxSize"))
+    if most < 1 or least < 0:
+        raise RefusedError(f"Scaling config: MaxSize {most} must be at least 1, MinSize {least} at least 0", _INVALID)
+    if least > desired:
+        raise RefusedError(f"Minimum capacity {least} can't be greater than desired size {desired}", _INVALID)
+    if desired > most:
+        raise RefusedError(f"desired capacity {desired} can't be greater than max size {most}", _INVALID)
+
+
+def _taints(taints: list[dict[str, Any]]) -> tuple[dict[str, str], ...]:
     for number, taint in enumerate(taints, start=1):
         if taint["Effect"] not in _EFFECTS:
             raise RefusedError(
@@ -104,19 +94,9 @@ def check_taints(taints: list[dict[str, Any]]) -> list[dict[str, str]]:
                 f"satisfy constraint: Member must satisfy enum value set: {list(_EFFECTS)}",
                 _INVALID,
             )
-    return [
+    return tuple(
         {"key": taint["Key"], "value": taint.get("Value", ""), "effect": _EFFECTS[taint["Effect"]]} for taint in taints
-    ]
-
-
-def _check_sizes(sizes: dict[str, Any]) -> None:
-    least, desired, most = (int(sizes[key]) for key in ("MinSize", "DesiredSize", "MaxSize"))
-    if most < 1 or least < 0:
-        raise RefusedError(f"Scaling config: MaxSize {most} must be at least 1, MinSize {least} at least 0", _INVALID)
-    if least > desired:
-        raise RefusedError(f"Minimum capacity {least} can't be greater than desired size {desired}", _INVALID)
-    if desired > most:
-        raise RefusedError(f"desired capacity {desired} can't be greater than max size {most}", _INVALID)
+    )
 
 
 def _check_version(version: str, cluster_version: str) -> None:

@@ -1,15 +1,17 @@
 """AWS::EKS::Nodegroup."""
 
 import uuid
-from datetime import UTC, datetime
 from typing import Any
 
 from rehearsal.cloud.eks import NodeGroup
 from rehearsal.cloud.errors import RefusedError
 from rehearsal.cloud.resources.base import Made, Request, ResourceType, ignored
-from rehearsal.cloud.resources.eks_node_group_checks import NodePlan, plan_nodes
-from rehearsal.cloud.resources.eks_nodes import deregister, launch, register, terminate
+from rehearsal.cloud.resources.eks_node_group_checks import plan_nodes, scaling_config
+from rehearsal.cloud.resources.eks_nodes import deregister, scale
 from rehearsal.cloud.resources.tags import as_map
+
+# Changes of these alone leave the nodes that there are.
+_RESIZING: dict[str, Any] = {"ScalingConfig": None, "Tags": None}
 
 
 class EksNodeGroup(ResourceType):
@@ -54,47 +56,48 @@ class EksNodeGroup(ResourceType):
             raise RefusedError(f"NodeGroup already exists with name {name}", "ResourceInUseException")
         plan = plan_nodes(wanted, cluster, self.account)
         arn = self.account.arn("eks", f"nodegroup/{wanted['ClusterName']}/{name}/{uuid.uuid4()}")
-        description = _description(wanted, arn)
+        sizes, now = scaling_config(wanted), self.account.capacity.now().timestamp()
         scaling = self.account.scaling.create(
-            self.account.arn("autoscaling", "autoScalingGroup:"),
-            wanted["ClusterName"],
-            name,
-            description["scalingConfig"],
+            self.account.arn("autoscaling", "autoScalingGroup:"), wanted["ClusterName"], name, sizes
         )
-        group = NodeGroup(
-            description=description,
-            instance_type=plan.instance.name,
-            security_groups=plan.security_groups,
-            placement_group=plan.placement_group,
-            scaling=scaling,
-        )
-        description["resources"] = {"autoScalingGroups": [{"name": scaling.name}]}
+        description = {
+            **_description(wanted),
+            "nodegroupArn": arn,
+            "createdAt": now,
+            "modifiedAt": now,
+            "status": "CREATING",
+            "health": {"issues": []},
+            "resources": {"autoScalingGroups": [{"name": scaling.name}]},
+        }
+        group = NodeGroup(description=description, plan=plan, scaling=scaling)
+        group.set_sizes(sizes)
         physical_id = f"{wanted['ClusterName']}/{name}"
         with eks.lock:
             cluster.node_groups[name] = group
         request.claim(physical_id)
-        self._start(group, plan, int(wanted["ScalingConfig"]["DesiredSize"]), wanted)
+        scale(group, sizes["desiredSize"], self.account)
         return Made(
             physical_id, {"Arn": arn, "ClusterName": wanted["ClusterName"], "Id": physical_id, "NodegroupName": name}
         )
 
     def update(self, made: Made, request: Request, old: dict[str, Any]) -> Made:
-        """Change the size, or exchange all nodes for such as the group now wants."""
+        """Change the size, or exchange all nodes for such as the group now wants.
+
+        Sizes that the template leaves as they were stay as they are now, for they may have been changed since.
+        """
         wanted = {**request.properties, "NodegroupName": made.attributes["NodegroupName"]}
         cluster = self.account.eks.cluster(wanted["ClusterName"])
         plan = plan_nodes(wanted, cluster, self.account)
         group = cluster.node_groups[wanted["NodegroupName"]]
-        size, names = int(wanted["ScalingConfig"]["DesiredSize"]), list(group.nodes)
-        only_size = {**old, "ScalingConfig": None, "Tags": None} == {
-            **request.properties,
-            "ScalingConfig": None,
-            "Tags": None,
-        }
-        deregister(group, names[size:] if only_size else names, self.account)
-        group.description.update(_description(wanted, made.attributes["Arn"]))
-        group.scaling.sizes = group.description["scalingConfig"]
-        group.security_groups, group.placement_group = plan.security_groups, plan.placement_group
-        self._start(group, plan, size - len(group.nodes), wanted)
+        group.description.update(
+            _description(wanted), status="UPDATING", modifiedAt=self.account.capacity.now().timestamp()
+        )
+        group.plan = plan
+        if old["ScalingConfig"] != wanted["ScalingConfig"]:
+            group.set_sizes(scaling_config(wanted))
+        if {**old, **_RESIZING} != {**request.properties, **_RESIZING}:
+            deregister(group, list(group.nodes), self.account)
+        scale(group, group.description["scalingConfig"]["desiredSize"], self.account)
         return made
 
     def retag(self, made: Made, request: Request, old: dict[str, Any]) -> None:
@@ -112,33 +115,13 @@ class EksNodeGroup(ResourceType):
         with self.account.scaling.lock:
             group.scaling.deleted = True
 
-    def _start(self, group: NodeGroup, plan: NodePlan, count: int, wanted: dict[str, Any]) -> None:
-        """Launch instances and let them join."""
-        instances = launch(group, plan, count, self.account)
-        try:
-            register(group, instances, plan, wanted, self.account)
-        except RefusedError:
-            joined = [instance.id for instance in group.nodes.values()]
-            terminate(group, [item for item in instances if item.id not in joined], self.account)
-            raise
-        group.description.update(status="ACTIVE", health={"issues": []})
 
-
-def _description(wanted: dict[str, Any], arn: str) -> dict[str, Any]:
-    sizes = wanted["ScalingConfig"]
+def _description(wanted: dict[str, Any]) -> dict[str, Any]:
+    """Return what of DescribeNodegroup's answer follows from the properties."""
     return {
         "nodegroupName": wanted["NodegroupName"],
-        "nodegroupArn": arn,
         "clusterName": wanted["ClusterName"],
-        "createdAt": datetime.now(UTC).timestamp(),
-        "status": "CREATING",
-        "health": {"issues": []},
         "capacityType": wanted.get("CapacityType", "ON_DEMAND"),
-        "scalingConfig": {
-            "minSize": int(sizes["MinSize"]),
-            "maxSize": int(sizes["MaxSize"]),
-            "desiredSize": int(sizes["DesiredSize"]),
-        },
         "instanceTypes": wanted.get("InstanceTypes", []),
         "subnets": wanted["Subnets"],
         "amiType": wanted["AmiType"],

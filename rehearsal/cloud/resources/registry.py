@@ -36,7 +36,3 @@ class Registry:
         found = self.find(name)
         assert found is not None, name
         return found
-
-    def close(self) -> None:
-        """End the functions that still run."""
-        self._custom.running.close()

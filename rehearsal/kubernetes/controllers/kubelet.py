@@ -25,12 +25,12 @@ class Kubelet:
         self._objects = objects
 
     def reconcile(self) -> float | None:
-        """Start placed pods, end those of Jobs, remove those of nodes that are gone."""
+        """Start placed pods, end those of Jobs, remove those of nodes that are gone, ended ones too."""
         nodes = {name_of(node) for node in self._objects.of("Node")}
         running_jobs = False
         for pod in self._objects.of("Pod"):
             node = pod["spec"].get("nodeName")
-            if not node or finished(pod):
+            if not node or (finished(pod) and node in nodes):
                 continue
             if node not in nodes:
                 self._objects.delete(pod)

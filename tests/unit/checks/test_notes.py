@@ -31,6 +31,9 @@ BLOCK: dict[str, Any] = {
         ({"gpu_nodes.placement_group": True}, "replacement", "the zone cannot change while nodes run"),
         (BLOCK, "replacement", "only while its desired size is 0"),
         ({}, "access", "private"),
+        ({}, "cost", "for 60 minutes, the GPU nodes are scaled to zero"),
+        ({"cost": {}}, "cost", "cost.idle_minutes would park idle ones"),
+        (BLOCK, "cost", "A reservation of your own bills on"),
         (
             {"gpu_nodes.instance_type": "p5.48xlarge"},
             "unverified",

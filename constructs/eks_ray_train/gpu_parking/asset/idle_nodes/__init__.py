@@ -1,0 +1,1 @@
+"""The Lambda functions that park the GPU nodes and wake them."""

@@ -1,0 +1,64 @@
+"""The Lambda functions: make the clients and hand over."""
+
+import os
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+
+import boto3
+from botocore.config import Config
+
+from .clients import Clients
+from .nodes import NodeGroup
+from .parking import Watched, on_schedule
+from .waking import WakeError, on_event
+
+# Throttled calls are tried again after a growing pause.
+CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"mode": "adaptive", "total_max_attempts": 4})
+
+
+class Context(Protocol):
+    """The part of Lambda's context that is used here."""
+
+    log_group_name: str
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Return the time until Lambda ends the invocation."""
+
+
+def park(event: Mapping[str, str], context: Context) -> dict[str, Any]:
+    """Answer the schedule."""
+    given = os.environ
+    watched = Watched(
+        group=NodeGroup(cluster=given["CLUSTER_NAME"], name=given["NODEGROUP_NAME"]),
+        bucket=given["BUCKET"],
+        prefix=given["PREFIX"],
+        patience=timedelta(minutes=int(given["IDLE_MINUTES"])),
+    )
+    return on_schedule(event, watched, _clients(context))
+
+
+def wake(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+    """Answer one event of the provider framework; what is raised becomes the resource's status reason."""
+    clients = _clients(
+        context,
+        scaling=boto3.client("autoscaling", config=CONFIG),
+        stacks=boto3.client("cloudformation", config=CONFIG),
+    )
+    try:
+        return on_event(event, clients)
+    except WakeError as error:
+        # The framework adds "Logs: /aws/lambda/<function>", which is not where a function with its own group logs.
+        raise RuntimeError(f"{error} Log group: {context.log_group_name}") from error
+
+
+def _clients(context: Context, **more: Any) -> Clients:
+    return Clients(
+        eks=boto3.client("eks", config=CONFIG),
+        s3=boto3.client("s3", config=CONFIG),
+        remaining_ms=context.get_remaining_time_in_millis,
+        now=lambda: datetime.now(UTC),
+        sleep=time.sleep,
+        **more,
+    )

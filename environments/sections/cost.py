@@ -1,0 +1,55 @@
+"""[cost]"""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import Field
+
+from environments.refusals import Misfit
+from environments.sections.section import Section
+
+# A deploy may take 28 minutes from its sign of life to the job's: the fabric check, and the wait for all workers.
+IDLE_MINUTES_LEAST = 45
+# What AWS Budgets lets a notification have.
+EMAILS_MOST = 10
+
+Email = Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$")]
+
+
+class Cost(Section):
+    """When the GPU nodes cease to bill, and who is told of a bill that grows."""
+
+    idle_minutes: int | None = Field(
+        default=None,
+        ge=IDLE_MINUTES_LEAST,
+        le=1440,
+        description=f"Give the minutes, {IDLE_MINUTES_LEAST} to 1440, after which GPU nodes that nobody trains on are "
+        "scaled to zero, until the next job; or leave it out to have them stay.",
+    )
+    monthly_budget_usd: int | None = Field(
+        default=None,
+        ge=1,
+        description="Give the US dollars a month, of the whole account, near which cost.notify gets mails; or leave "
+        "it out.",
+    )
+    notify: tuple[Email, ...] = Field(
+        default=(),
+        max_length=EMAILS_MOST,
+        description=f"List up to {EMAILS_MOST} e-mail addresses for the mails of cost.monthly_budget_usd.",
+    )
+
+    def _misfits(self) -> Iterator[Misfit]:
+        if self.monthly_budget_usd is None and self.notify:
+            yield Misfit(
+                field="cost.monthly_budget_usd",
+                value=None,
+                expected="a sum with cost.notify, which is told of nothing else",
+                remedy="give the US dollars a month, such as monthly_budget_usd = 2000, or remove notify",
+            )
+        if self.monthly_budget_usd is not None and not self.notify:
+            yield Misfit(
+                field="cost.notify",
+                value=None,
+                expected="an address with cost.monthly_budget_usd, which stops nothing: it sends mails",
+                remedy='give one, such as notify = ["team@example.com"], or remove monthly_budget_usd',
+            )

@@ -1,0 +1,109 @@
+"""A node group with its Auto Scaling group, a bucket and a clock, as far as the functions ask."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from eks_ray_train.gpu_parking.asset.idle_nodes.clients import Clients
+
+NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+
+
+@dataclass
+class World:
+    """All clients at once. ``refused`` is EC2's answer to a launch; ``busy`` calls find the group being changed."""
+
+    size: int = 2
+    status: str = "ACTIVE"
+    created: datetime = NOON - 600 * MINUTE
+    modified: datetime = NOON - 600 * MINUTE
+    writes: dict[str, datetime] = field(default_factory=dict)
+    page: int = 1000
+    room: int = 64
+    refused: str | None = None
+    busy: int = 0
+    stack: str = "UPDATE_IN_PROGRESS"
+    seconds: float = 0
+    limit: float = 840
+    running: int = 2
+    asked: list[dict[str, int]] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    activities: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def clients(self) -> Clients:
+        return Clients(
+            eks=self,
+            s3=self,
+            scaling=self,
+            stacks=self,
+            remaining_ms=lambda: int((self.limit - self.seconds) * 1000),
+            now=self.now,
+            sleep=self.sleep,
+        )
+
+    def now(self) -> datetime:
+        return NOON + timedelta(seconds=self.seconds)
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+        if self.running < self.size and self.running < self.room:
+            self.running += 1
+
+    def describe_nodegroup(self, **parameters: Any) -> dict[str, Any]:
+        assert parameters == {"clusterName": "ray-train-dev", "nodegroupName": "nodes"}
+        self.said.append("describe_nodegroup")
+        return {
+            "nodegroup": {
+                "scalingConfig": {"minSize": self.size, "desiredSize": self.size, "maxSize": 2},
+                "status": self.status,
+                "createdAt": self.created,
+                "modifiedAt": self.modified,
+                "resources": {"autoScalingGroups": [{"name": "eks-nodes-1"}]},
+            }
+        }
+
+    def update_nodegroup_config(self, **parameters: Any) -> dict[str, Any]:
+        self.said.append("update_nodegroup_config")
+        if self.busy:
+            self.busy -= 1
+            raise ClientError({"Error": {"Code": "ResourceInUseException", "Message": ""}}, "UpdateNodegroupConfig")
+        self.asked.append(parameters["scalingConfig"])
+        self.size = parameters["scalingConfig"]["desiredSize"]
+        self.running = min(self.running, self.size)
+        if self.refused and self.size:
+            failed = {"StatusCode": "Failed", "StartTime": self.now(), "StatusMessage": self.refused}
+            self.activities.insert(0, failed)
+        return {"update": {"status": "InProgress"}}
+
+    def list_objects_v2(self, **parameters: Any) -> dict[str, Any]:
+        assert (parameters["Bucket"], parameters["Prefix"]) == ("results", "runs/")
+        self.said.append("list_objects_v2")
+        names, start = sorted(self.writes), int(parameters.get("ContinuationToken", 0))
+        end = start + self.page
+        found = [{"Key": name, "LastModified": self.writes[name]} for name in names[start:end]]
+        more = {"IsTruncated": True, "NextContinuationToken": str(end)} if end < len(names) else {"IsTruncated": False}
+        return more | ({"Contents": found} if found else {})
+
+    def put_object(self, **parameters: Any) -> dict[str, Any]:
+        self.said.append("put_object")
+        assert parameters["Bucket"] == "results"
+        self.writes[parameters["Key"]] = self.now()
+        return {}
+
+    def describe_auto_scaling_groups(self, **parameters: Any) -> dict[str, Any]:
+        assert parameters == {"AutoScalingGroupNames": ["eks-nodes-1"]}
+        states = ["InService"] * self.running + ["Pending"] * (self.size - self.running)
+        return {"AutoScalingGroups": [{"Instances": [{"LifecycleState": state} for state in states]}]}
+
+    def describe_scaling_activities(self, **parameters: Any) -> dict[str, Any]:
+        assert parameters == {"AutoScalingGroupName": "eks-nodes-1"}
+        return {"Activities": self.activities}
+
+    def describe_stacks(self, **parameters: Any) -> dict[str, Any]:
+        if self.stack == "unknown":
+            raise ClientError({"Error": {"Code": "AccessDenied", "Message": ""}}, "DescribeStacks")
+        return {"Stacks": [{"StackStatus": self.stack}]}
