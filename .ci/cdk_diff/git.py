@@ -15,7 +15,10 @@ def git(*arguments: str) -> str:
         CallError: it failed.
     """
     command = ["git", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True)  # noqa: S603 - no shell, and the command is ours
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)  # noqa: S603 - no shell, and the command is ours
+    except FileNotFoundError:
+        raise CallError("git = not found\n    expected: git on PATH\n    to do:    install it") from None
     if done.returncode:
         raise CallError(
             f"{' '.join(command)} = {done.stderr.strip() or f'exit code {done.returncode}'}\n"

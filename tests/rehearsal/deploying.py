@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -107,6 +108,15 @@ class Copy:
     def diff(self) -> str:
         """Run `cdk diff` against what is deployed."""
         return self._cdk.run("diff", seconds=DEPLOY_SECONDS)
+
+    def pull_request_diff(self) -> str:
+        """Run `.ci/diff --deployed` of dev, as a pull request does with credentials that may look, and return it."""
+        subprocess.run(["git", "init", "--quiet"], cwd=self._folder, check=True)
+        command = [sys.executable, str(ROOT / ".ci/diff"), "--deployed", "--environment", "dev"]
+        variables = os.environ | self._variables
+        done = subprocess.run(command, cwd=self._folder, env=variables, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     def destroy(self) -> list[Event]:
         """Run `cdk destroy --all` and return what happened."""

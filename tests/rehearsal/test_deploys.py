@@ -123,6 +123,12 @@ def test_a_changed_disk_keeps_the_node_group(world: World) -> None:
     app = world.app
     before, group = app.state(), app.gpu_node_groups
     app.edit("disk_gib = 300", "disk_gib = 400")
+    # With the same credentials a pull request says what the deploy is about to do, and nothing else.
+    said = app.pull_request_diff()
+    assert "| dev | Gpu | 0 | 1 | 0 |" in said
+    assert said.count("(unchanged) | 0 | 0 | 0 |") == len(STACKS) - 1
+    assert '[-]     "VolumeSize": 300' in said
+    assert '[+]     "VolumeSize": 400' in said
     events = app.deploy()
     assert len(chosen(events, type=LAUNCH_TEMPLATE, action="UPDATE_COMPLETE")) == 1
     assert len(chosen(events, type=NODE_GROUP, action="UPDATE_COMPLETE")) == 1

@@ -147,6 +147,19 @@ def test_a_call_outside_a_repository_says_so(tmp_path: Path) -> None:
     assert f"\n    expected: exit code 0, in a git repository; this is {tmp_path}\n    to do: " in done.stderr
 
 
+def test_without_git_it_says_so(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(CI / "diff"), "--base", "HEAD"],
+        cwd=tmp_path,
+        env=clean() | {"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.returncode == 2
+    assert done.stderr == "\ngit = not found\n    expected: git on PATH\n    to do:    install it\n\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "field"),
     [(["--base", "nowhere"], "--base = 'nowhere'"), (["--base", "HEAD", "--environment", "x"], "--environment = 'x'")],
