@@ -15,7 +15,7 @@ WORKING_DIR = "/opt/job"
 PACKAGE = "training"
 SUBMITTER = Resources(cpu="500m", memory="1Gi")
 # A standing cluster's pods start within minutes; a job that has not begun after this waits for nodes that do not come.
-PRE_RUNNING_DEADLINE_SECONDS = 3600
+PRE_RUNNING_DEADLINE_SECONDS = 1500
 # KubeRay calls a cluster ready also while a worker is being replaced. The job waits rather than train on fewer GPUs.
 WAIT_SECONDS = 900
 

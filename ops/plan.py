@@ -78,7 +78,7 @@ def _more(settings: Settings, parts: list[Part], course: Outlook) -> list[str]:
     if settings.cost.idle_minutes is not None:
         rest, unknown = known_total([part for part in parts if part.name != gpu.instance_type])
         lines.append(
-            f"When nobody has trained for {settings.cost.idle_minutes} minutes the GPU nodes are parked, and "
+            f"When nobody has trained for {settings.cost.idle_minutes} minutes the GPU nodes are scaled to zero, and "
             f"{'more than ' if unknown else ''}${rest:.2f} an hour is left."
         )
     minutes = most_minutes(capacity.mode, capacity.search.hold_minutes)

@@ -41,21 +41,21 @@ class Account:
 
     def inventory(self) -> dict[str, list[str]]:
         """Return what is in the account, by kind."""
-        found: dict[str, list[str]] = get_json(f"{self.aws}/rehearsal/inventory")
+        found: dict[str, list[str]] = ask_json(f"{self.aws}/rehearsal/inventory")
         return found
 
     def events(self) -> list[dict[str, Any]]:
         """Return what CloudFormation did, in order."""
-        found: list[dict[str, Any]] = get_json(f"{self.aws}/rehearsal/events")
+        found: list[dict[str, Any]] = ask_json(f"{self.aws}/rehearsal/events")
         return found
 
     def pending(self) -> list[str]:
         """Return each pod that waits, with the scheduler's reason."""
-        return [f"{item['name']}: {item['message']}" for item in get_json(f"{self.kubernetes}/rehearsal/pending")]
+        return [f"{item['name']}: {item['message']}" for item in ask_json(f"{self.kubernetes}/rehearsal/pending")]
 
     def tell(self, what: str, **fields: Any) -> Any:
         """Ask something of the emulated AWS itself (rehearsal/cloud/README.md), and return its answer."""
-        return get_json(f"{self.aws}/rehearsal/{what}", fields)
+        return ask_json(f"{self.aws}/rehearsal/{what}", fields)
 
 
 def start_account(
@@ -68,7 +68,7 @@ def start_account(
     return Account(kubernetes, aws, region, _write_kubeconfig(folder / "kubeconfig", kubernetes))
 
 
-def get_json(url: str, body: Mapping[str, Any] | None = None) -> Any:
+def ask_json(url: str, body: Mapping[str, Any] | None = None) -> Any:
     """Return what `url` answers, to a POST where there is a `body`. Raises RehearsalError when it does not."""
     data = None if body is None else json.dumps(body).encode()
     try:

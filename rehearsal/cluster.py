@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from rehearsal.account import Account, get_json
+from rehearsal.account import Account, ask_json
 from rehearsal.assembly import RayObjects, code_volume, name_of
 from rehearsal.errors import RehearsalError
 
@@ -31,7 +31,7 @@ def wait_for_job(account: Account, progress: Callable[[str], None]) -> Landed:
     said = ""
     while True:
         # In whatever namespace: the app's code, which knows, would start CDK's Node in this process.
-        job = _only(get_json(f"{account.kubernetes}/apis/ray.io/v1/rayjobs")["items"], "RayJob")
+        job = _only(ask_json(f"{account.kubernetes}/apis/ray.io/v1/rayjobs")["items"], "RayJob")
         status = job.get("status", {}).get("jobDeploymentStatus", "not seen by the operator")
         if status == "Running":
             namespace = job["metadata"]["namespace"]
@@ -71,13 +71,13 @@ def report_end(account: Account, landed: Landed, *, succeeded: bool, message: st
 def job_status(account: Account, landed: Landed) -> str:
     """Return the RayJob's jobStatus."""
     path = RAY.format(namespace=landed.namespace, plural="rayjobs")
-    job = get_json(f"{account.kubernetes}{path}/{name_of(landed.objects.ray_job)}")
+    job = ask_json(f"{account.kubernetes}{path}/{name_of(landed.objects.ray_job)}")
     return str(job["status"].get("jobStatus"))
 
 
 def releases(account: Account) -> list[str]:
     """Return the Helm releases that are installed, by name."""
-    secrets = get_json(f"{account.kubernetes}/api/v1/secrets")["items"]
+    secrets = ask_json(f"{account.kubernetes}/api/v1/secrets")["items"]
     labels = [secret["metadata"].get("labels", {}) for secret in secrets]
     return sorted(label["name"] for label in labels if label.get("owner") == "helm" and label["status"] == "deployed")
 
@@ -85,7 +85,7 @@ def releases(account: Account) -> list[str]:
 def nodes(account: Account) -> dict[str, list[str]]:
     """Return the zones of the nodes, by role."""
     found: dict[str, list[str]] = {}
-    for node in get_json(f"{account.kubernetes}/api/v1/nodes")["items"]:
+    for node in ask_json(f"{account.kubernetes}/api/v1/nodes")["items"]:
         labels = node["metadata"]["labels"]
         zone = labels.get("topology.kubernetes.io/zone", "?")
         found.setdefault(labels.get("role", "?"), []).append(zone)
@@ -95,12 +95,12 @@ def nodes(account: Account) -> dict[str, list[str]]:
 def _objects(account: Account, namespace: str, job: dict[str, Any]) -> RayObjects:
     selected = job["spec"]["clusterSelector"]["ray.io/cluster"]
     clusters = [item for item in _list(account, namespace, "rayclusters") if name_of(item) == selected]
-    config_map = get_json(f"{account.kubernetes}/api/v1/namespaces/{namespace}/configmaps/{code_volume(job)[0]}")
+    config_map = ask_json(f"{account.kubernetes}/api/v1/namespaces/{namespace}/configmaps/{code_volume(job)[0]}")
     return RayObjects(_only(clusters, "RayCluster"), job, config_map)
 
 
 def _list(account: Account, namespace: str, plural: str) -> list[dict[str, Any]]:
-    items: list[dict[str, Any]] = get_json(f"{account.kubernetes}{RAY.format(namespace=namespace, plural=plural)}")[
+    items: list[dict[str, Any]] = ask_json(f"{account.kubernetes}{RAY.format(namespace=namespace, plural=plural)}")[
         "items"
     ]
     return items

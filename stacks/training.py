@@ -6,7 +6,8 @@ from aws_cdk import CfnOutput
 from aws_cdk import aws_eks_v2 as eks
 from constructs import Construct
 
-from eks_ray_train.gpu_parking.construct import GpuWaking, optional_gpu_parking
+from eks_ray_train.gpu_parking.parking import optional_gpu_parking
+from eks_ray_train.gpu_parking.waking import GpuWaking
 from eks_ray_train.node_identity import read_node_group
 from eks_ray_train.ray_workload import FabricCheck, RayNamespace, RayTraining
 from eks_ray_train.results_bucket import ResultsBucket

@@ -17,6 +17,8 @@ DTYPES = ("bfloat16", "float16", "float32", "float64")
 FALLS = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, StrictDataclassError, TypeError)
 # A file of transformers that holds one architecture.
 MODEL_CODE = re.compile(r"/models/\w+/modeling_\w+\.py$")
+# One of the hub cannot be corrected there.
+REMEDY = "Choose another model, or correct a local copy"
 
 
 @contextmanager
@@ -24,11 +26,15 @@ def refuse_config(model: str) -> Iterator[None]:
     """Raise InputError when the block, which may do nothing but use the config.json of `model`, falls over it."""
     try:
         yield
+    except torch.OutOfMemoryError:
+        raise
     except FALLS as error:
-        if isinstance(error, AttributeError) and error.obj is torch:
+        if "can't allocate memory" in str(error):  # torch's on a CPU, which has no class of its own
+            raise
+        if isinstance(error, AttributeError) and error.obj is torch:  # transformers takes the dtype for a name there
             raise _wrong_dtype(model, error.name) from error
         expected = "a config.json that transformers can build and run a model from"
-        raise InputError("model", model, expected, f"Correct it: {_what_fell(error)}") from error
+        raise InputError("model", model, expected, f"{REMEDY}: {_what_fell(error)}") from error
 
 
 def check_config(model: str, config: PretrainedConfig) -> None:
@@ -49,12 +55,12 @@ def check_parameters(name: str, model: PreTrainedModel) -> None:
     for parameter, values in model.named_parameters():
         if not values.numel():
             expected = f"parameters that are not empty, and {parameter} has the shape {tuple(values.shape)}"
-            raise InputError("model", name, expected, "Correct its config.json: one of its sizes is 0.")
+            raise InputError("model", name, expected, f"{REMEDY}: one of its sizes is 0.")
 
 
 def _wrong_dtype(model: str, dtype: object) -> InputError:
     return InputError(
-        "model", model, f"a dtype of {' or '.join(DTYPES)} in its config.json, and it is {dtype}", "Correct it there."
+        "model", model, f"a dtype of {' or '.join(DTYPES)} in its config.json, and it is {dtype}", f"{REMEDY}."
     )
 
 

@@ -1,6 +1,6 @@
 """Lambda functions of our own: each with a role and a log group that are its alone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aws_cdk import Duration, RemovalPolicy
@@ -21,12 +21,18 @@ def python_function(
     handler: str,
     timeout: Duration,
     statements: Sequence[iam.PolicyStatement],
+    wildcards: Mapping[str, str],
 ) -> lambda_.Function:
-    """The one function of ``scope``, which may do what ``statements`` say and write its log. Its role is ``Role``."""
+    """The one function of ``scope``, which may do what ``statements`` say and write its log.
+
+    ``wildcards`` are the resources among them that name more than one thing, each with the reason.
+    """
     log_group = _log_group(scope, "Log")
     role = _role(scope, "Role", log_group)
     for statement in statements:
         role.add_to_policy(statement)
+    for resource, reason in wildcards.items():
+        acknowledge(role, wildcard_resource(resource), reason=reason)
     function = lambda_.Function(
         scope,
         "Function",

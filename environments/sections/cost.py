@@ -8,8 +8,9 @@ from pydantic import Field
 from environments.refusals import Misfit
 from environments.sections.section import Section
 
-# A deploy may take 28 minutes from its sign of life to the job's: the fabric check, and the wait for all workers.
-IDLE_MINUTES_LEAST = 45
+# Between a deploy's sign of life and the job's own nothing writes: the fabric check takes up to 13 minutes, KubeRay
+# gives the job 25 to begin, and the job its workers 15.
+IDLE_MINUTES_LEAST = 60
 # What AWS Budgets lets a notification have.
 EMAILS_MOST = 10
 

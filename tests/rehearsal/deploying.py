@@ -16,7 +16,7 @@ from typing import Any
 
 import boto3
 
-from rehearsal.account import ACCOUNT_ID, Account, get_json, start_account
+from rehearsal.account import ACCOUNT_ID, Account, ask_json, start_account
 from rehearsal.cdk import Cdk
 from rehearsal.cloud.chart_sources import STAND_INS
 from rehearsal.cluster import nodes, releases, report_end, wait_for_job
@@ -146,7 +146,7 @@ class Copy:
 
     def objects(self, path: str) -> dict[str, str]:
         """Return the uid by name of the Kubernetes objects of a kind, such as `apis/batch/v1/jobs`."""
-        items = get_json(f"{self.account.kubernetes}/{path}")["items"]
+        items = ask_json(f"{self.account.kubernetes}/{path}")["items"]
         return {item["metadata"]["name"]: item["metadata"]["uid"] for item in items}
 
     def state(self) -> "State":

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from eks_ray_train.ray_workload import NAMESPACE
-from rehearsal.account import get_json
+from rehearsal.account import ask_json
 from rehearsal.deployment import STACKS, expected_to_stay
 from rehearsal.errors import RehearsalError
 from tests.rehearsal.deploying import (
@@ -83,7 +83,7 @@ def test_idle_gpu_nodes_are_scaled_to_zero(world: World) -> None:
     # The reservation that they were launched into has ended by then.
     assert parked(app, minutes=61) is True
     assert app.zones.keys() == {"system"}
-    pods = get_json(f"{app.account.kubernetes}/api/v1/namespaces/{NAMESPACE}/pods")["items"]
+    pods = ask_json(f"{app.account.kubernetes}/api/v1/namespaces/{NAMESPACE}/pods")["items"]
     workers = [pod for pod in pods if pod["metadata"]["labels"].get("ray.io/node-type") == "worker"]
     assert [pod["status"]["phase"] for pod in workers] == ["Pending", "Pending"]
     assert parked(app, minutes=66) is False
@@ -95,7 +95,9 @@ def test_without_room_for_the_nodes_the_next_job_is_refused_and_they_stay_parked
     app.edit("steps = 200", "steps = 201")
     for zone in ZONES:
         app.limit_capacity(zone, GPU_TYPE, 0)
-    with pytest.raises(RehearsalError, match=r"(?s)did not start, and are parked again.*InsufficientInstanceCapacity"):
+    with pytest.raises(
+        RehearsalError, match=r"(?s)did not start\. EC2 said: .*InsufficientInstanceCapacity.*They are parked again"
+    ):
         app.deploy()
     assert app.state() == before
 
@@ -224,7 +226,7 @@ def check_nothing_left(world: World) -> None:
     assert (state.ray_jobs, state.ray_clusters, state.fabric_checks, state.nodes) == ({}, {}, set(), {})
     assert NAMESPACE not in world.app.objects("api/v1/namespaces")
     assert world.app.releases == []
-    assert get_json(f"{world.app.account.kubernetes}/rehearsal/pending") == []
+    assert ask_json(f"{world.app.account.kubernetes}/rehearsal/pending") == []
 
 
 def pairs(inventory: dict[str, list[str]]) -> set[str]:

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +19,7 @@ from training.deadline import deadline
 from training.heartbeat import SECONDS_BETWEEN_SIGNS, Heartbeat
 from training.results import RunFolder
 
+OPERATIONS = Path(__file__).resolve().parents[2] / "docs/operations.md"
 SHORT = 0.01
 RUNNING = {"status": "running", "run_name": "run"}
 
@@ -65,8 +67,14 @@ def test_signs_come_until_the_end(kind: str, tmp_path: Path, request: pytest.Fix
     assert read(folder) == {"status": "succeeded", "run_name": "run", "steps": 3}
 
 
-def test_what_watches_a_folder_sees_a_sign_every_two_minutes() -> None:
-    assert SECONDS_BETWEEN_SIGNS == 120
+def test_what_the_operations_say_of_a_lost_run_leaves_room_for_a_sign_that_fails() -> None:
+    told = re.search(
+        r"renews `seen` in it every (\d+) minutes.*older than (\d+) minutes is lost", OPERATIONS.read_text()
+    )
+    assert told is not None
+    renewed, lost = map(int, told.groups())
+    assert renewed * 60 == SECONDS_BETWEEN_SIGNS
+    assert lost > 2 * renewed
 
 
 def test_the_last_result_waits_for_a_sign_that_is_being_written() -> None:

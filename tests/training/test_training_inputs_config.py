@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from tests.training.helpers import CONFIGS, MakeArguments, refused
 from training.arguments import Arguments
 from training.checks import check_inputs
 from training.errors import InputError
 from training.model import materialise, read_config
+from training.model_config import refuse_config
 
 
 @pytest.fixture
@@ -56,7 +58,7 @@ def test_a_value_that_transformers_cannot_use(field: str, value: object, says: s
     named, model, expected, remedy = refused(args)
     assert (named, model) == ("model", args.model)
     assert expected == "a config.json that transformers can build and run a model from"
-    assert remedy.startswith("Correct it: ")
+    assert remedy.startswith("Choose another model, or correct a local copy: ")
     assert says in remedy
 
 
@@ -85,7 +87,7 @@ def test_a_size_of_nothing(size: str, with_config: MakeArguments) -> None:
     field, value, expected, remedy = refused(args)
     assert (field, value) == ("model", args.model)
     assert expected.endswith(" has the shape (0, 64)")
-    assert remedy == "Correct its config.json: one of its sizes is 0."
+    assert remedy == "Choose another model, or correct a local copy: one of its sizes is 0."
 
 
 @pytest.mark.parametrize(
@@ -109,7 +111,7 @@ def test_a_dtype_that_float32_weights_are_not_made_from(
         "model",
         args.model,
         f"a dtype of bfloat16 or float16 or float32 or float64 in its config.json, and it is {shown}",
-        "Correct it there.",
+        "Choose another model, or correct a local copy.",
     )
 
 
@@ -124,3 +126,12 @@ def test_quantised_weights(with_config: MakeArguments) -> None:
     assert (field, value) == ("model", args.model)
     assert expected == "weights that are not quantised, and its config.json has a quantization_config"
     assert remedy == "Choose the model that it was made from."
+
+
+@pytest.mark.parametrize(
+    "said", ["[enforce fail at alloc_cpu.cpp:124] . DefaultCPUAllocator: can't allocate memory", ""]
+)
+def test_too_little_memory_is_no_fault_of_the_config(said: str) -> None:
+    error = RuntimeError(said) if said else torch.OutOfMemoryError()
+    with pytest.raises(type(error)), refuse_config("model"):
+        raise error

@@ -74,8 +74,8 @@ def test_deadlines() -> None:
     spec = spec_of("RayJob")
     # The operator only marks the job as failed; what ends it is the deadline in its command line, which is earlier.
     assert _options()["--deadline-seconds"] == str(4 * 3600)
-    assert spec["preRunningDeadlineSeconds"] == 3600
-    assert spec["activeDeadlineSeconds"] == 3600 + int(_options()["--wait-seconds"]) + 4 * 3600
+    assert spec["preRunningDeadlineSeconds"] == 1500
+    assert spec["activeDeadlineSeconds"] == 1500 + int(_options()["--wait-seconds"]) + 4 * 3600
 
 
 @pytest.mark.failure_mode("F6")

@@ -4,15 +4,18 @@ from typing import Any
 
 import pytest
 
+from environments.sections.cost import IDLE_MINUTES_LEAST
+from k8s.fabric_check import DEADLINE_SECONDS
+from k8s.ray_job import PRE_RUNNING_DEADLINE_SECONDS, WAIT_SECONDS
 from tests.unit.refusals import check_refusal
+from training.heartbeat import SECONDS_BETWEEN_SIGNS
 
 
 @pytest.mark.parametrize(
     ("changes", "field", "expected", "remedy"),
     [
-        # A deploy must not be taken for idleness.
-        ({"cost.idle_minutes": 44}, "cost.idle_minutes = 44", "greater than or equal to 45", "45 to 1440"),
-        ({"cost.idle_minutes": 1441}, "cost.idle_minutes = 1441", "less than or equal to 1440", "45 to 1440"),
+        ({"cost.idle_minutes": 59}, "cost.idle_minutes = 59", "greater than or equal to 60", "60 to 1440"),
+        ({"cost.idle_minutes": 1441}, "cost.idle_minutes = 1441", "less than or equal to 1440", "60 to 1440"),
         ({"cost.monthly_budget_usd": 100}, "cost.notify is missing", "it sends mails", "notify = ["),
         (
             {"cost.notify": ["a@b.example"]},
@@ -27,3 +30,9 @@ from tests.unit.refusals import check_refusal
 )
 def test_refusals(changes: dict[str, Any], field: str, expected: str, remedy: str) -> None:
     check_refusal(changes, field, expected, remedy)
+
+
+def test_neither_a_deploy_nor_a_job_is_silent_for_so_long() -> None:
+    before_the_job = DEADLINE_SECONDS + PRE_RUNNING_DEADLINE_SECONDS + WAIT_SECONDS
+    assert before_the_job + 5 * 60 <= IDLE_MINUTES_LEAST * 60
+    assert 10 * SECONDS_BETWEEN_SIGNS <= IDLE_MINUTES_LEAST * 60

@@ -8,7 +8,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import custom_resources as cr
 from constructs import Construct
 
-from eks_ray_train.acknowledge import acknowledge, spelled, wildcard_resource
+from eks_ray_train.acknowledge import spelled
 from eks_ray_train.capacity_reservations import ReservationTarget
 from eks_ray_train.functions import provider_of, python_function
 from eks_ray_train.instance_types import InstanceType
@@ -121,19 +121,16 @@ def _function(
 ) -> lambda_.Function:
     # A failed deploy's reason is CloudFormation's too, each zone's answer included.
     stack = Stack.of(scope)
-    function = python_function(
+    return python_function(
         scope,
         description="Picks the Availability Zone with room for the GPU nodes",
         asset=ASSET,
         handler="gpu_capacity.handler.handler",
         timeout=TIMEOUT,
         statements=statements(stack, mode=mode, placement_group=placement_group, group_arn=group_arn),
+        wildcards={
+            "*": "These only read, and nearly all of them take no resource",
+            spelled(reservation_arns(stack), stack): "A reservation's id is known only once it is made; each statement "
+            "asks for the stack's tag instead",
+        },
     )
-    role = scope.node.find_child("Role")
-    acknowledge(role, wildcard_resource("*"), reason="These only read, and nearly all of them take no resource")
-    acknowledge(
-        role,
-        wildcard_resource(spelled(reservation_arns(stack), stack)),
-        reason="A reservation's id is known only once it is made; each statement asks for the stack's tag instead",
-    )
-    return function

@@ -1,4 +1,4 @@
-"""What EKS and EC2 refuse when a node group is created."""
+"""What EKS and EC2 refuse when a node group is created or resized."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,19 +1,16 @@
 """The nodes of a node group: their capacity in EC2, and their Node objects in Kubernetes."""
 
-import json
 import uuid
 from collections import Counter
 from typing import Any
 
-from eks_ray_train.checks.node_capacity import allocatable, max_pods
 from rehearsal.cloud.account import Account
 from rehearsal.cloud.eks import NodeGroup
 from rehearsal.cloud.errors import RefusedError
 from rehearsal.cloud.launches import launch
 from rehearsal.cloud.node_plans import NodePlan
 from rehearsal.cloud.reservations import BLOCK, Instance
-
-DEVICES = "rehearsal/devices"
+from rehearsal.cloud.resources.eks_node_object import node_object
 
 
 def scale(group: NodeGroup, size: int, account: Account, *, partly: bool = False) -> None:
@@ -35,8 +32,11 @@ def scale(group: NodeGroup, size: int, account: Account, *, partly: bool = False
             'ID: null)" (HandlerErrorCode: GeneralServiceException)'
         )
     _register(group, instances, account)
+    if instances and not refusal:
+        group.description.update(health={"issues": []})
     if not refusal:
-        group.description.update(status="ACTIVE", health={"issues": []})
+        # A size of zero heals nothing.
+        group.description["status"] = "DEGRADED" if group.description["health"]["issues"] else "ACTIVE"
 
 
 def deregister(group: NodeGroup, names: list[str], account: Account) -> None:
@@ -113,45 +113,3 @@ def _fail(group: NodeGroup, issues: list[dict[str, Any]]) -> None:
 def _words(error: RefusedError, plan: NodePlan) -> str:
     kind = "Capacity Block" if plan.market == BLOCK else "On-Demand"
     return f"Could not launch {kind} Instances. {error.code} - {error} Launching EC2 instance failed."
-
-
-def node_object(name: str, launched: Instance, group: NodeGroup, region: str) -> dict[str, Any]:
-    """Return a Node as its kubelet registers it; the devices wait in an annotation for their plugins."""
-    plan, instance, room = group.plan, group.plan.instance, allocatable(group.plan.instance)
-    devices = {"nvidia.com/gpu": plan.gpus, "vpc.amazonaws.com/efa": plan.efa_interfaces}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {
-            "name": name,
-            "labels": {
-                **plan.labels,
-                "eks.amazonaws.com/capacityType": group.description["capacityType"],
-                "eks.amazonaws.com/nodegroup": group.description["nodegroupName"],
-                "kubernetes.io/arch": "amd64",
-                "kubernetes.io/hostname": name,
-                "kubernetes.io/os": "linux",
-                "node.kubernetes.io/instance-type": instance.name,
-                "topology.kubernetes.io/region": region,
-                "topology.kubernetes.io/zone": launched.zone,
-            },
-            "annotations": {DEVICES: json.dumps({key: str(count) for key, count in devices.items() if count})},
-        },
-        "spec": {
-            "providerID": f"aws:///{launched.zone}/{launched.id}",
-            **({"taints": list(plan.taints)} if plan.taints else {}),
-        },
-        "status": {
-            "capacity": {
-                "cpu": str(instance.vcpus),
-                "memory": f"{instance.memory_mib}Mi",
-                "pods": str(max_pods(instance)),
-            },
-            "allocatable": {
-                "cpu": f"{room.cpu_m}m",
-                "memory": f"{room.memory_mib}Mi",
-                "pods": str(max_pods(instance)),
-            },
-            "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
-        },
-    }

@@ -1,12 +1,13 @@
 """A node group with its Auto Scaling group, a bucket and a clock, as far as the functions ask."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from botocore.exceptions import ClientError
 
-from eks_ray_train.gpu_parking.asset.idle_nodes.clients import Clients
+from eks_ray_train.gpu_parking.asset.idle_nodes.clients import WakingClients
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -32,14 +33,16 @@ class World:
     asked: list[dict[str, int]] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     activities: list[dict[str, Any]] = field(default_factory=list)
+    listed: Callable[[int], None] = lambda calls: None
 
     @property
-    def clients(self) -> Clients:
-        return Clients(
+    def clients(self) -> WakingClients:
+        return WakingClients(
             eks=self,
             s3=self,
             scaling=self,
             stacks=self,
+            region="us-east-2",
             remaining_ms=lambda: int((self.limit - self.seconds) * 1000),
             now=self.now,
             sleep=self.sleep,
@@ -80,9 +83,11 @@ class World:
         return {"update": {"status": "InProgress"}}
 
     def list_objects_v2(self, **parameters: Any) -> dict[str, Any]:
-        assert (parameters["Bucket"], parameters["Prefix"]) == ("results", "runs/")
-        self.said.append("list_objects_v2")
-        names, start = sorted(self.writes), int(parameters.get("ContinuationToken", 0))
+        assert parameters["Bucket"] == "results"
+        self.said.append(f"list_objects_v2 {parameters['Prefix']}")
+        self.listed(len(self.said))
+        names = sorted(name for name in self.writes if name.startswith(parameters["Prefix"]))
+        start = int(parameters.get("ContinuationToken", 0))
         end = start + self.page
         found = [{"Key": name, "LastModified": self.writes[name]} for name in names[start:end]]
         more = {"IsTruncated": True, "NextContinuationToken": str(end)} if end < len(names) else {"IsTruncated": False}

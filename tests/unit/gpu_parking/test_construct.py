@@ -66,7 +66,7 @@ def test_the_handler_is_one_of_the_asset(named: str, handler: Any) -> None:
 def test_parking_knows_where_to_look_and_how_long() -> None:
     given = _one(_training(), "AWS::Lambda::Function", "GpuParkingFunction")["Environment"]["Variables"]
     assert given["IDLE_MINUTES"] == "60"
-    assert given["PREFIX"] == "runs/"
+    assert (given["PREFIX"], given["SIGN_KEY"]) == ("runs/", "runs/.deployed")
     assert given["NODEGROUP_NAME"] == {"Fn::Select": [2, {"Fn::Split": ["/", _nodes_arn()]}]}
 
 

@@ -4,8 +4,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from eks_ray_train.gpu_parking.asset.idle_nodes import handlers
 from eks_ray_train.gpu_parking.asset.idle_nodes.nodes import NodeGroup
 from eks_ray_train.gpu_parking.asset.idle_nodes.parking import Watched, newest_write, on_schedule
+from eks_ray_train.gpu_parking.asset.idle_nodes.waking import SECONDS_AFTER_SIGN
 
 from .fakes import MINUTE, NOON, World
 
@@ -13,6 +15,7 @@ WATCHED = Watched(
     group=NodeGroup(cluster="ray-train-dev", name="nodes"),
     bucket="results",
     prefix="runs/",
+    sign="runs/.deployed",
     patience=timedelta(minutes=60),
 )
 EVENT = {"at": "2026-11-30T12:00:00Z"}
@@ -56,19 +59,37 @@ def test_others_are_not(world: World, reason: str) -> None:
     assert world.asked == []
 
 
-def test_the_bucket_is_looked_at_last() -> None:
+def test_the_sign_of_a_deploy_is_looked_for_right_before_the_nodes_go() -> None:
     world = World()
     on_schedule(EVENT, WATCHED, world.clients)
-    assert world.said == ["describe_nodegroup", "list_objects_v2", "update_nodegroup_config"]
+    assert world.said == [
+        "describe_nodegroup",
+        "list_objects_v2 runs/",
+        "list_objects_v2 runs/.deployed",
+        "update_nodegroup_config",
+    ]
 
 
-def test_a_group_that_is_being_changed_is_asked_again_while_there_is_time() -> None:
-    world = World(busy=2, limit=120)
-    assert on_schedule(EVENT, WATCHED, world.clients)["parked"] is True
-    assert world.seconds == 20
-    world = World(busy=99, limit=120)
+def test_a_deploy_that_begins_during_the_look_keeps_its_nodes() -> None:
+    world = World(writes={"runs/a/result.json": OLD})
+
+    def deploy(calls: int) -> None:
+        if calls == 3:
+            world.writes["runs/.deployed"] = NOON
+
+    world.listed = deploy
+    said = on_schedule(EVENT, WATCHED, world.clients)
+    assert (said["parked"], world.asked) == (False, [])
+    assert "0 of 60 minutes since a run wrote" in said["reason"]
+
+
+def test_a_group_that_is_being_changed_is_left_to_the_next_look() -> None:
+    """A call that comes later than the sign's keeper waits would take the nodes of a job that was let through."""
+    world = World(busy=1)
     assert on_schedule(EVENT, WATCHED, world.clients)["parked"] is False
-    assert world.seconds <= 120
+    assert (world.seconds, world.asked) == (0, [])
+    assert handlers.ONCE.retries == {"total_max_attempts": 1}
+    assert handlers.ONCE.connect_timeout + handlers.ONCE.read_timeout < SECONDS_AFTER_SIGN
 
 
 @pytest.mark.parametrize(

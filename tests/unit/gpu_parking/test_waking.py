@@ -1,10 +1,12 @@
 """What is done before a job, so that its nodes run."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
-from eks_ray_train.gpu_parking.asset.idle_nodes.waking import WakeError, on_event
+from eks_ray_train.gpu_parking.asset.idle_nodes.waking import SECONDS_AFTER_SIGN, WakeError, on_event
 
 from .fakes import MINUTE, NOON, World
 
@@ -38,18 +40,11 @@ def test_parked_nodes_are_started_and_waited_for(kind: str) -> None:
     assert world.running == 2
 
 
-def test_more_nodes_than_before_are_let_in() -> None:
-    world = _parked()
-    on_event(_event("Update", count=3), world.clients)
-    assert world.asked == [{"minSize": 3, "desiredSize": 3, "maxSize": 3}]
-
-
 def test_the_sign_of_use_comes_before_the_look_at_the_nodes() -> None:
     world = World()
     on_event(_event("Update"), world.clients)
     assert world.said == ["put_object", "describe_nodegroup"]
-    # Longer than what parks takes from its look at the bucket to its call.
-    assert world.seconds == 10
+    assert world.seconds == SECONDS_AFTER_SIGN
     assert world.writes == {"runs/.deployed": NOON}
     assert world.asked == []
 
@@ -71,8 +66,8 @@ def test_nodes_that_do_not_all_come_are_parked_again(room: int) -> None:
     with pytest.raises(WakeError) as error:
         on_event(_event("Update"), world.clients)
     assert str(error.value) == (
-        "The parked GPU nodes, 2 x g6.12xlarge, did not start, and are parked again. Deploy again later, or set "
-        f"another capacity.force_token, by which a zone with room is chosen anew. EC2 said: {NO_ROOM} in us-east-2a."
+        f"The parked GPU nodes, 2 x g6.12xlarge, did not start. EC2 said: {NO_ROOM} in us-east-2a. They are parked "
+        "again. Deploy again later, or set another capacity.force_token, by which a zone with room is chosen anew."
     )
     assert world.asked[-1] == {"minSize": 0, "desiredSize": 0, "maxSize": 2}
     assert world.running == 0
@@ -87,28 +82,41 @@ def test_a_refusal_from_before_is_none_of_this_launch() -> None:
 
 def test_nodes_that_never_come_are_parked_before_the_function_ends() -> None:
     world = _parked(room=1)
-    with pytest.raises(WakeError, match=r"EC2 said: nothing; 1 of 2 ran in time"):
+    with pytest.raises(WakeError, match=r"did not start. Only 1 of 2 ran in time. They are parked again"):
         on_event(_event("Update"), world.clients)
     assert world.asked[-1]["desiredSize"] == 0
     assert world.seconds <= 840 - 80
 
 
 def test_what_may_bill_is_said_with_the_command_that_ends_it() -> None:
-    world = _parked(room=0)
-    sleep, busy_after = world.sleep, world.limit - 100
+    world = _parked(room=1)
 
     def late(seconds: float) -> None:
-        sleep(seconds)
-        if world.seconds >= busy_after:
-            world.busy = 99
+        world.sleep(seconds)
+        world.busy = 99 if world.seconds >= 700 else 0
 
-    clients = world.clients.__class__(**{**vars(world.clients), "sleep": late})
     with pytest.raises(WakeError) as error:
-        on_event(_event("Update"), clients)
-    assert (
-        "THEY MAY BILL: aws eks update-nodegroup-config --cluster-name ray-train-dev --nodegroup-name nodes "
-        "--scaling-config minSize=0,desiredSize=0" in str(error.value)
+        on_event(_event("Update"), replace(world.clients, sleep=late))
+    assert str(error.value) == (
+        "The parked GPU nodes, 2 x g6.12xlarge, did not start. Only 1 of 2 ran in time. THEY MAY BILL, for they could "
+        "not be parked again (the node group is being changed). End that, then deploy again: aws eks "
+        "update-nodegroup-config --cluster-name ray-train-dev --nodegroup-name nodes --scaling-config "
+        "minSize=0,desiredSize=0 --region us-east-2"
     )
+
+
+def test_nodes_of_which_nothing_can_be_read_are_parked_again() -> None:
+    world = _parked()
+
+    class Denied(World):
+        def describe_auto_scaling_groups(self, **parameters: Any) -> dict[str, Any]:
+            raise ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "DescribeAutoScalingGroups")
+
+    with pytest.raises(
+        WakeError, match=r"Whether they run could not be read: .*AccessDenied.* They are parked again\."
+    ):
+        on_event(_event("Update"), replace(world.clients, scaling=Denied()))
+    assert [asked["desiredSize"] for asked in world.asked] == [2, 0]
 
 
 def test_a_group_that_somebody_else_changes_is_not_waited_for_for_ever() -> None:

@@ -45,16 +45,22 @@ class Stacks(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Clients:
-    """Clients of one region, and the clock.
-
-    ``remaining_ms`` is the time left to this invocation, ``now`` is in UTC, ``sleep`` takes seconds. ``scaling`` and
-    ``stacks`` are needed to wake only.
-    """
+    """Clients of one region: what parking needs."""
 
     eks: Eks
     s3: Bucket
+
+
+@dataclass(frozen=True, kw_only=True)
+class WakingClients(Clients):
+    """What waking needs besides, and the clock.
+
+    ``remaining_ms`` is the time left to this invocation, ``now`` is in UTC, ``sleep`` takes seconds.
+    """
+
+    scaling: Scaling
+    stacks: Stacks
+    region: str
     remaining_ms: Callable[[], int]
     now: Callable[[], datetime]
     sleep: Callable[[float], None]
-    scaling: Scaling | None = None
-    stacks: Stacks | None = None

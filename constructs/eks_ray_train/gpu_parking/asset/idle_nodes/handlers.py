@@ -9,13 +9,15 @@ from typing import Any, Protocol
 import boto3
 from botocore.config import Config
 
-from .clients import Clients
+from .clients import Clients, WakingClients
 from .nodes import NodeGroup
 from .parking import Watched, on_schedule
 from .waking import WakeError, on_event
 
 # Throttled calls are tried again after a growing pause.
 CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"mode": "adaptive", "total_max_attempts": 4})
+# Parking's calls of EKS: not tried again, so that none of them comes late. The next look is in five minutes.
+ONCE = Config(connect_timeout=5, read_timeout=10, retries={"total_max_attempts": 1})
 
 
 class Context(Protocol):
@@ -34,31 +36,31 @@ def park(event: Mapping[str, str], context: Context) -> dict[str, Any]:
         group=NodeGroup(cluster=given["CLUSTER_NAME"], name=given["NODEGROUP_NAME"]),
         bucket=given["BUCKET"],
         prefix=given["PREFIX"],
+        sign=given["SIGN_KEY"],
         patience=timedelta(minutes=int(given["IDLE_MINUTES"])),
     )
-    return on_schedule(event, watched, _clients(context))
+    return on_schedule(event, watched, Clients(eks=boto3.client("eks", config=ONCE), s3=_client("s3")))
 
 
 def wake(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
     """Answer one event of the provider framework; what is raised becomes the resource's status reason."""
-    clients = _clients(
-        context,
-        scaling=boto3.client("autoscaling", config=CONFIG),
-        stacks=boto3.client("cloudformation", config=CONFIG),
+    eks = _client("eks")
+    clients = WakingClients(
+        eks=eks,
+        s3=_client("s3"),
+        scaling=_client("autoscaling"),
+        stacks=_client("cloudformation"),
+        region=eks.meta.region_name,
+        remaining_ms=context.get_remaining_time_in_millis,
+        now=lambda: datetime.now(UTC),
+        sleep=time.sleep,
     )
     try:
         return on_event(event, clients)
     except WakeError as error:
         # The framework adds "Logs: /aws/lambda/<function>", which is not where a function with its own group logs.
-        raise RuntimeError(f"{error} Log group: {context.log_group_name}") from error
+        raise RuntimeError(f"{error} (log group: {context.log_group_name})") from error
 
 
-def _clients(context: Context, **more: Any) -> Clients:
-    return Clients(
-        eks=boto3.client("eks", config=CONFIG),
-        s3=boto3.client("s3", config=CONFIG),
-        remaining_ms=context.get_remaining_time_in_millis,
-        now=lambda: datetime.now(UTC),
-        sleep=time.sleep,
-        **more,
-    )
+def _client(service: str) -> Any:
+    return boto3.client(service, config=CONFIG)

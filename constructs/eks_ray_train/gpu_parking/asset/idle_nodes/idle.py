@@ -15,7 +15,10 @@ class Decision:
 
 
 def decide(now: datetime, state: State, newest_write: datetime | None, patience: timedelta) -> Decision:
-    """Park once neither the group was changed nor a run has written for ``patience``. A running job always writes."""
+    """Park once neither the group was changed nor a run has written for ``patience``.
+
+    A job writes at least every two minutes once its driver has its workers, and is awaited for less than ``patience``.
+    """
     if state.size == 0:
         return Decision(False, "parked already")
     if state.status not in CHANGEABLE:

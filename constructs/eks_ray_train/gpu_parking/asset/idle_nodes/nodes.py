@@ -9,9 +9,8 @@ from botocore.exceptions import ClientError
 
 from .clients import Clients
 
-# EKS changes a node group's size in these states only.
+# In others the group is on its way, or broken for good. Whether EKS takes a new size of a DEGRADED group was not seen.
 CHANGEABLE = ("ACTIVE", "DEGRADED")
-SECONDS_BETWEEN_LOOKS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,22 +45,16 @@ def look(group: NodeGroup, clients: Clients) -> State:
     )
 
 
-def scale(group: NodeGroup, size: int, largest: int, clients: Clients, keep_ms: int) -> bool:
-    """Ask for ``size`` nodes, again while another change is under way; False where that takes too long.
-
-    ``largest``, at least 1, is what the group may grow to. ``keep_ms`` of the invocation's time are left untouched.
-    """
-    while True:
-        try:
-            clients.eks.update_nodegroup_config(
-                clusterName=group.cluster,
-                nodegroupName=group.name,
-                scalingConfig={"minSize": size, "desiredSize": size, "maxSize": largest},
-            )
-            return True
-        except ClientError as error:
-            if error.response["Error"]["Code"] != "ResourceInUseException":
-                raise
-        if clients.remaining_ms() < keep_ms + SECONDS_BETWEEN_LOOKS * 1000:
-            return False
-        clients.sleep(SECONDS_BETWEEN_LOOKS)
+def scale(group: NodeGroup, size: int, largest: int, clients: Clients) -> bool:
+    """Ask for ``size`` of at most ``largest`` nodes, which is 1 or more; False while the group is being changed."""
+    try:
+        clients.eks.update_nodegroup_config(
+            clusterName=group.cluster,
+            nodegroupName=group.name,
+            scalingConfig={"minSize": size, "desiredSize": size, "maxSize": largest},
+        )
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ResourceInUseException":
+            raise
+        return False
+    return True

@@ -13,21 +13,33 @@ from .nodes import NodeGroup, look, scale
 
 @dataclass(frozen=True, kw_only=True)
 class Watched:
-    """The nodes, the folder in the bucket that whoever uses them writes to, and how long they may be idle."""
+    """The nodes, the bucket and prefix that runs write below, and how long nobody may have.
+
+    ``sign`` is the object there by which a deploy says that a job is about to come.
+    """
 
     group: NodeGroup
     bucket: str
     prefix: str
+    sign: str
     patience: timedelta
 
 
 def on_schedule(event: Mapping[str, str], watched: Watched, clients: Clients) -> dict[str, Any]:
-    """Look once, and return what was decided: ``parked`` and ``reason``. The event's ``at`` is the time, in UTC."""
+    """Look once, and return what was decided: ``parked`` and ``reason``. The event's ``at`` is the time, in UTC.
+
+    That is when it was to look: an event that comes late parks no sooner for it.
+    """
     now = datetime.fromisoformat(event["at"])
     state = look(watched.group, clients)
-    # Last, and right before the nodes are parked: what wakes them writes first, and then looks at their number.
-    decision = decide(now, state, newest_write(watched.bucket, watched.prefix, clients), watched.patience)
-    parked = decision.park and scale(watched.group, 0, state.largest, clients, keep_ms=0)
+    written = newest_write(watched.bucket, watched.prefix, clients)
+    decision = decide(now, state, written, watched.patience)
+    if decision.park:
+        # Again, and right before: what wakes the nodes gives this sign first, and looks at their number when what is
+        # still to come here has come or failed. Hence no second try either; the next look is in five minutes.
+        signed = newest_write(watched.bucket, watched.sign, clients)
+        decision = decide(now, state, _later(written, signed), watched.patience)
+    parked = decision.park and scale(watched.group, 0, state.largest, clients)
     answer = {"parked": parked, "reason": decision.reason}
     log("looked", nodes=state.size, **answer)
     return answer
@@ -40,7 +52,11 @@ def newest_write(bucket: str, prefix: str, clients: Clients) -> datetime | None:
     while True:
         page = clients.s3.list_objects_v2(Bucket=bucket, Prefix=prefix, **more)
         times = [item["LastModified"] for item in page.get("Contents", [])]
-        newest = max([*times, *([newest] if newest else [])], default=None)
+        newest = _later(newest, *times)
         if not page.get("IsTruncated"):
             return newest
         more = {"ContinuationToken": page["NextContinuationToken"]}
+
+
+def _later(*times: datetime | None) -> datetime | None:
+    return max((at for at in times if at is not None), default=None)
