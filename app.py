@@ -46,9 +46,12 @@ def build(app: cdk.App, settings: Settings, code: dict[str, str]) -> list[cdk.St
         vpc=network.vpc,
         private_subnet_by_zone=network.private_subnet_by_zone,
         cluster=cluster.cluster,
+        results=cluster.results,
     )
     platform = PlatformStack(app, "Platform", settings=settings, cluster=cluster.cluster)
-    training = TrainingStack(app, "Training", settings=settings, cluster=cluster.cluster, code=code)
+    training = TrainingStack(
+        app, "Training", settings=settings, cluster=cluster.cluster, results=cluster.results, code=code
+    )
     # Platform also holds what deletes a RayJob's finalizer, so it goes after Training on the way back.
     gpu.add_stack_dependency(cluster)
     platform.add_stack_dependency(cluster)

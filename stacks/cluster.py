@@ -1,9 +1,10 @@
-"""Cluster: the EKS control plane and its system nodes."""
+"""Cluster: the EKS control plane, its system nodes, and the bucket that outlives what runs on them."""
 
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from eks_ray_train.cluster import EksCluster
+from eks_ray_train.results_bucket import ResultsBucket
 from eks_ray_train.system_nodes import SystemNodes
 from environments.settings import Settings
 from stacks.base import EnvironmentStack
@@ -13,7 +14,7 @@ class ClusterStack(EnvironmentStack):
     """The control plane, its add-ons, and the nodes that they and the Ray head run on."""
 
     def __init__(self, scope: Construct, id: str, *, settings: Settings, vpc: ec2.IVpc) -> None:
-        super().__init__(scope, id, settings=settings, description="EKS control plane, add-ons and system nodes")
+        super().__init__(scope, id, settings=settings, description="EKS control plane, system nodes, results")
         control_plane = EksCluster(
             self,
             "Cluster",
@@ -36,3 +37,5 @@ class ClusterStack(EnvironmentStack):
             after=control_plane.addons_before_nodes,
         )
         self.cluster = control_plane.cluster
+        # Here, so that neither the Gpu nor the Training stack takes results along when it is destroyed alone.
+        self.results = ResultsBucket(self, "Results", keep=settings.results.keep)

@@ -10,15 +10,17 @@ from constructs import Construct
 from eks_ray_train.capacity_probe import CapacityProbe
 from eks_ray_train.capacity_reservations import reservation_target
 from eks_ray_train.gpu_node_group import GpuNodeGroup
+from eks_ray_train.gpu_parking.parking import optional_gpu_parking
 from eks_ray_train.image_prefetch import GpuImagePrefetch
-from eks_ray_train.node_identity import publish_node_group
+from eks_ray_train.node_identity import NodeGroupReference, publish_node_group
 from eks_ray_train.placement_group import optional_placement_group
+from eks_ray_train.results_bucket import ResultsBucket
 from environments.settings import Settings
 from stacks.base import EnvironmentStack
 
 
 class GpuStack(EnvironmentStack):
-    """The capacity probe and the node group in the zone that it chose."""
+    """The capacity probe, the node group in the zone that it chose, and what scales it to zero when nobody trains."""
 
     def __init__(
         self,
@@ -29,6 +31,7 @@ class GpuStack(EnvironmentStack):
         vpc: ec2.IVpc,
         private_subnet_by_zone: Mapping[str, str],
         cluster: eks.ICluster,
+        results: ResultsBucket,
     ) -> None:
         super().__init__(scope, id, settings=settings, description="EFA-enabled GPU nodes in one Availability Zone")
         gpu = settings.gpu_nodes
@@ -62,6 +65,14 @@ class GpuStack(EnvironmentStack):
         )
         prefetch = GpuImagePrefetch(
             self, "ImagePrefetch", cluster=cluster, image=settings.ray.image, nodes=gpu.count, after=nodes
+        )
+        optional_gpu_parking(
+            self,
+            "GpuParking",
+            cluster_name=settings.cluster_name,
+            nodes=NodeGroupReference(nodes.nodegroup_arn),
+            results=results,
+            idle_minutes=settings.cost.idle_minutes,
         )
         publish_node_group(self, "NodeIdentity", cluster_name=settings.cluster_name, nodegroup_arn=nodes.nodegroup_arn)
         self.objects = prefetch.objects

@@ -6,7 +6,6 @@ from aws_cdk import CfnOutput
 from aws_cdk import aws_eks_v2 as eks
 from constructs import Construct
 
-from eks_ray_train.gpu_parking.parking import optional_gpu_parking
 from eks_ray_train.gpu_parking.waking import GpuWaking
 from eks_ray_train.node_identity import read_node_group
 from eks_ray_train.ray_workload import FabricCheck, RayNamespace, RayTraining
@@ -17,7 +16,7 @@ from stacks.base import EnvironmentStack
 
 
 class TrainingStack(EnvironmentStack):
-    """What runs on the cluster, and the bucket for what comes out."""
+    """What runs on the cluster."""
 
     def __init__(
         self,
@@ -26,12 +25,12 @@ class TrainingStack(EnvironmentStack):
         *,
         settings: Settings,
         cluster: eks.ICluster,
+        results: ResultsBucket,
         code: Mapping[str, str],
     ) -> None:
-        super().__init__(scope, id, settings=settings, description="RayCluster, training job and its results")
-        results = ResultsBucket(self, "Results", keep=settings.results.keep)
-        nodes = read_node_group(self, cluster_name=settings.cluster_name)
+        super().__init__(scope, id, settings=settings, description="RayCluster and training job")
         namespace = RayNamespace(self, "RayNamespace", cluster=cluster, bucket=results)
+        nodes = read_node_group(self, cluster_name=settings.cluster_name)
         fabric_check = FabricCheck(
             self,
             "FabricCheck",
@@ -42,7 +41,6 @@ class TrainingStack(EnvironmentStack):
             instance_type=settings.gpu_nodes.instance,
             ami_release=settings.gpu_nodes.ami_release,
         )
-        fabric_check.node.add_dependency(namespace)
         training = RayTraining(
             self,
             "RayTraining",
@@ -70,18 +68,10 @@ class TrainingStack(EnvironmentStack):
             instance_type=settings.gpu_nodes.instance,
             count=settings.gpu_nodes.count,
             idle_minutes=settings.cost.idle_minutes,
-            run_name=training.run_name,
+            for_run=training.run_name,
+            for_check=fabric_check.spec_hash,
         )
-        fabric_check.node.add_dependency(waking)
-        optional_gpu_parking(
-            self,
-            "GpuParking",
-            cluster_name=settings.cluster_name,
-            nodes=nodes,
-            results=results,
-            idle_minutes=settings.cost.idle_minutes,
-        )
-        # The bucket is emptied only once no job can write to it any more.
-        training.node.add_dependency(fabric_check, results)
+        fabric_check.node.add_dependency(namespace, waking)
+        training.node.add_dependency(fabric_check)
         self.objects = [*namespace.objects, *fabric_check.objects, *training.objects]
         CfnOutput(self, "ResultsBucketName", value=results.bucket_name, description="Metrics and results, below runs/")

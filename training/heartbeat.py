@@ -55,7 +55,7 @@ class Heartbeat:
         while not self._ended.wait(self._seconds):
             try:
                 self.sign()
-            except OSError as error:
+            except Exception as error:  # whatever it is: a thread that ends here would end in silence
                 if not self._failed_before:
                     print(f"{RESULT} in {self._folder.uri} cannot be written: {error}", file=sys.stderr, flush=True)
                 self._failed_before = True

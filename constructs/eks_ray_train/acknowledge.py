@@ -29,6 +29,13 @@ def arn_of(construct: IConstruct) -> str:
     return f"<{Stack.of(construct).get_logical_id(resource)}.Arn>"
 
 
+def imported(attribute: str, owner: IConstruct) -> str:
+    """How a rule's detail spells an attribute of ``owner`` in another stack."""
+    stack = Stack.of(owner)
+    name: str = stack.resolve(stack.export_value(attribute))["Fn::ImportValue"]
+    return name
+
+
 def spelled(arn: str, stack: Stack) -> str:
     """An ARN as a rule's detail spells it: ``<AWS::AccountId>`` where the account is not known at synth, and so on."""
     for value, name in ((stack.partition, "Partition"), (stack.region, "Region"), (stack.account, "AccountId")):

@@ -56,7 +56,8 @@ class RayNamespace(Construct):
 class FabricCheck(Construct):
     """Waits until every GPU node has shown its GPUs, driver and EFA interfaces to a pod.
 
-    The construct ids carry the hash of the check: when a changed check fails, the rollback deletes its Job.
+    The construct ids carry ``spec_hash``, the hash of the check: when a changed check fails, the rollback deletes its
+    Job.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class FabricCheck(Construct):
         )
         limit_wait(complete)
         complete.node.add_dependency(job)
+        self.spec_hash = chart.spec_hash
         self.objects = job.objects
 
 

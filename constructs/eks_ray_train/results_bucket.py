@@ -5,7 +5,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from eks_ray_train.acknowledge import acknowledge, arn_of, wildcard_resource
+from eks_ray_train.acknowledge import acknowledge, imported, wildcard_resource
 
 # The prefix that every run's folder is below.
 RUNS = "runs"
@@ -41,7 +41,7 @@ class ResultsBucket(s3.Bucket):
 
 
 def allow_runs(role: iam.Role, bucket: ResultsBucket) -> None:
-    """Lets ``role`` list the bucket, and read, write and delete below ``runs/``."""
+    """Lets ``role``, of another stack, list the bucket, and read, write and delete below ``runs/``."""
     role.add_to_policy(
         iam.PolicyStatement(
             actions=["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"],
@@ -53,6 +53,6 @@ def allow_runs(role: iam.Role, bucket: ResultsBucket) -> None:
     )
     acknowledge(
         role,
-        wildcard_resource(f"{arn_of(bucket)}/{RUNS}/*"),
+        wildcard_resource(f"{imported(bucket.bucket_arn, bucket)}/{RUNS}/*"),
         reason="A run's objects get their names when it runs; they are all below this prefix",
     )

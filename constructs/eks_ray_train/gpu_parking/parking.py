@@ -47,8 +47,11 @@ class GpuParking(Construct):
                     resources=[results.bucket_arn],
                     conditions={"StringLike": {"s3:prefix": f"{RUNS}/*"}},
                 ),
+                iam.PolicyStatement(
+                    sid="SeeLaunches", actions=["autoscaling:DescribeScalingActivities"], resources=["*"]
+                ),
             ],
-            wildcards={},
+            wildcards={"*": "It only reads, and takes no resource"},
         )
         for name, value in {
             "CLUSTER_NAME": cluster_name,

@@ -13,7 +13,7 @@ from .function import ASSET, SIGN_KEY, may_scale
 
 
 class GpuWaking(Construct):
-    """Has ``count`` GPU nodes running when ``run_name`` is another run than before; there unless they were parked."""
+    """Has ``count`` GPU nodes running when ``for_run`` or ``for_check``, which need them, are not what they were."""
 
     def __init__(
         self,
@@ -26,7 +26,8 @@ class GpuWaking(Construct):
         instance_type: InstanceType,
         count: int,
         idle_minutes: int | None,
-        run_name: str,
+        for_run: str,
+        for_check: str,
     ) -> None:
         super().__init__(scope, id)
         stack = Stack.of(self)
@@ -65,8 +66,9 @@ class GpuWaking(Construct):
                 "SignKey": SIGN_KEY,
                 "InstanceType": instance_type.name,
                 "Count": str(count),
-                "RunName": run_name,
+                "RunName": for_run,
+                "FabricCheck": for_check,
                 # So that nodes that nobody would wake any more are back when parking is switched off.
-                "IdleMinutes": "never" if idle_minutes is None else str(idle_minutes),
+                "Idle": "stay" if idle_minutes is None else "go",
             },
         )

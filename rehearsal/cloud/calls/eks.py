@@ -27,7 +27,9 @@ def eks(method: str, path: str, body: bytes, account: Account) -> dict[str, Any]
         case ["node-groups"]:
             return {"nodegroups": sorted(cluster.node_groups)}
         case ["node-groups", name]:
-            return {"nodegroup": account.eks.node_group(parts[1], name).description}
+            # EKS renews it every few minutes, whether anybody changes the group or not.
+            renewed = {"modifiedAt": account.capacity.now().timestamp()}
+            return {"nodegroup": account.eks.node_group(parts[1], name).description | renewed}
         case ["addons"]:
             return {"addons": sorted(cluster.addons)}
         case ["access-entries"]:

@@ -31,7 +31,7 @@ def update_node_group(cluster: str, name: str, fields: dict[str, Any], account: 
             raise RefusedError(
                 "Nodegroup cannot be updated as it is currently not in Active State", "ResourceInUseException"
             )
-        group.description.update(status="UPDATING", modifiedAt=now)
+        group.description.update(status="UPDATING")
         group.set_sizes(sizes)
     scale(group, sizes["desiredSize"], account, partly=True)
     params = [{"type": f"{key[0].upper()}{key[1:]}", "value": str(sizes[key])} for key in _SIZES]

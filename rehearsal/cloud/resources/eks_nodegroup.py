@@ -64,7 +64,6 @@ class EksNodeGroup(ResourceType):
             **_description(wanted),
             "nodegroupArn": arn,
             "createdAt": now,
-            "modifiedAt": now,
             "status": "CREATING",
             "health": {"issues": []},
             "resources": {"autoScalingGroups": [{"name": scaling.name}]},
@@ -89,9 +88,7 @@ class EksNodeGroup(ResourceType):
         cluster = self.account.eks.cluster(wanted["ClusterName"])
         plan = plan_nodes(wanted, cluster, self.account)
         group = cluster.node_groups[wanted["NodegroupName"]]
-        group.description.update(
-            _description(wanted), status="UPDATING", modifiedAt=self.account.capacity.now().timestamp()
-        )
+        group.description.update(_description(wanted), status="UPDATING")
         group.plan = plan
         if old["ScalingConfig"] != wanted["ScalingConfig"]:
             group.set_sizes(scaling_config(wanted))

@@ -55,6 +55,16 @@ def test_the_difference_is_asked_for_and_nothing_else(world: World, mode: str) -
     assert world.ec2.open_reservations == ([cr(0), cr(1)] if mode == "hold" else [])
 
 
+@pytest.mark.parametrize("mode", ["hold", "probe"])
+def test_where_the_nodes_are_parked_all_are_asked_for(world: World, mode: str) -> None:
+    """The group starts as many as it is told, and nothing is left of what was found for the first of them."""
+    physical_id = deployed(world, mode)
+    world.clock.sleep(3 * 3600)
+    world.ec2.instances = []
+    grow(world, mode, physical_id, "2", "4")
+    assert asked(world) == [(A, 4)]
+
+
 def test_what_is_held_for_the_new_nodes_is_in_the_group_too(world: World) -> None:
     physical_id = deployed(world, "hold")
     answer = grow(world, "hold", physical_id, "2", "4")

@@ -15,21 +15,28 @@ MINUTE = timedelta(minutes=1)
 
 @dataclass
 class World:
-    """All clients at once. ``refused`` is EC2's answer to a launch; ``busy`` calls find the group being changed."""
+    """All clients at once.
+
+    ``refused`` is EC2's answer to launches above ``room``; ``busy`` calls find the group being changed, and
+    ``busy_after`` calls after each change; ``going`` looks
+    see instances that are on their way out; ``statuses`` are what the next looks at the group see.
+    """
 
     size: int = 2
     status: str = "ACTIVE"
     created: datetime = NOON - 600 * MINUTE
-    modified: datetime = NOON - 600 * MINUTE
     writes: dict[str, datetime] = field(default_factory=dict)
     page: int = 1000
     room: int = 64
     refused: str | None = None
     busy: int = 0
+    busy_after: int = 0
     stack: str = "UPDATE_IN_PROGRESS"
     seconds: float = 0
     limit: float = 840
     running: int = 2
+    going: int = 0
+    statuses: list[str] = field(default_factory=list)
     asked: list[dict[str, int]] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     activities: list[dict[str, Any]] = field(default_factory=list)
@@ -62,9 +69,9 @@ class World:
         return {
             "nodegroup": {
                 "scalingConfig": {"minSize": self.size, "desiredSize": self.size, "maxSize": 2},
-                "status": self.status,
+                "status": self.statuses.pop(0) if self.statuses else self.status,
                 "createdAt": self.created,
-                "modifiedAt": self.modified,
+                "modifiedAt": self.now(),  # as on EKS, which moves it by itself
                 "resources": {"autoScalingGroups": [{"name": "eks-nodes-1"}]},
             }
         }
@@ -76,10 +83,8 @@ class World:
             raise ClientError({"Error": {"Code": "ResourceInUseException", "Message": ""}}, "UpdateNodegroupConfig")
         self.asked.append(parameters["scalingConfig"])
         self.size = parameters["scalingConfig"]["desiredSize"]
+        self.busy = self.busy_after
         self.running = min(self.running, self.size)
-        if self.refused and self.size:
-            failed = {"StatusCode": "Failed", "StartTime": self.now(), "StatusMessage": self.refused}
-            self.activities.insert(0, failed)
         return {"update": {"status": "InProgress"}}
 
     def list_objects_v2(self, **parameters: Any) -> dict[str, Any]:
@@ -102,10 +107,16 @@ class World:
     def describe_auto_scaling_groups(self, **parameters: Any) -> dict[str, Any]:
         assert parameters == {"AutoScalingGroupNames": ["eks-nodes-1"]}
         states = ["InService"] * self.running + ["Pending"] * (self.size - self.running)
+        if self.going:
+            self.going -= 1
+            states = ["Terminating:Wait", *states]
         return {"AutoScalingGroups": [{"Instances": [{"LifecycleState": state} for state in states]}]}
 
     def describe_scaling_activities(self, **parameters: Any) -> dict[str, Any]:
         assert parameters == {"AutoScalingGroupName": "eks-nodes-1"}
+        if self.refused and self.running < self.size:
+            failed = {"StatusCode": "Failed", "StartTime": self.now(), "StatusMessage": self.refused}
+            return {"Activities": [failed | {"Description": "Launching a new EC2 instance."}, *self.activities]}
         return {"Activities": self.activities}
 
     def describe_stacks(self, **parameters: Any) -> dict[str, Any]:

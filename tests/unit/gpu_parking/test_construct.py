@@ -10,6 +10,10 @@ from tests.synthesis import CODE, Template, only, resources, settings_with, synt
 WAKING = "Custom::GpuNodesAwake"
 
 
+def _gpu() -> Template:
+    return templates("dev")["Gpu"]
+
+
 def _training() -> Template:
     return templates("dev")["Training"]
 
@@ -19,68 +23,87 @@ def _one(template: Template, kind: str, named: str) -> Any:
     return found["Properties"]
 
 
-def _allowed(named: str) -> dict[str, Any]:
-    statements = _one(_training(), "AWS::IAM::Policy", f"{named}Role")["PolicyDocument"]["Statement"]
+def _allowed(template: Template, named: str) -> dict[str, Any]:
+    statements = _one(template, "AWS::IAM::Policy", f"{named}Role")["PolicyDocument"]["Statement"]
     return {statement["Sid"]: statement for statement in statements if "Sid" in statement}
 
 
-def _nodes_arn() -> dict[str, Any]:
+def _published_arn() -> dict[str, Any]:
     (parameter,) = (name for name in _training()["Parameters"] if "gpunodes" in name)
     return {"Ref": parameter}
 
 
-@pytest.mark.parametrize("named", ["GpuParking", "GpuWaking"])
-def test_only_the_gpu_nodes_can_be_scaled(named: str) -> None:
-    scaling = _allowed(named)["SizeOfTheGpuNodes"]
-    assert scaling["Action"] == ["eks:DescribeNodegroup", "eks:UpdateNodegroupConfig"]
-    assert scaling["Resource"] == _nodes_arn()
+def test_only_the_gpu_nodes_can_be_scaled() -> None:
+    (group,) = resources(_gpu(), "AWS::EKS::Nodegroup")
+    for allowed, arn in (
+        (_allowed(_gpu(), "GpuParking"), {"Fn::GetAtt": [group, "Arn"]}),
+        (_allowed(_training(), "GpuWaking"), _published_arn()),
+    ):
+        assert allowed["SizeOfTheGpuNodes"]["Action"] == ["eks:DescribeNodegroup", "eks:UpdateNodegroupConfig"]
+        assert allowed["SizeOfTheGpuNodes"]["Resource"] == arn
 
 
 def test_parking_sees_when_runs_wrote_and_not_what() -> None:
-    allowed = _allowed("GpuParking")
-    assert allowed.keys() == {"SizeOfTheGpuNodes", "SeeWrites"}
+    allowed = _allowed(_gpu(), "GpuParking")
+    assert allowed.keys() == {"SizeOfTheGpuNodes", "SeeWrites", "SeeLaunches"}
     assert allowed["SeeWrites"]["Action"] == "s3:ListBucket"
     assert allowed["SeeWrites"]["Condition"] == {"StringLike": {"s3:prefix": "runs/*"}}
+    assert allowed["SeeLaunches"]["Action"] == "autoscaling:DescribeScalingActivities"
 
 
 def test_waking_writes_one_object() -> None:
-    allowed = _allowed("GpuWaking")
+    allowed = _allowed(_training(), "GpuWaking")
     assert allowed.keys() == {"SizeOfTheGpuNodes", "SeeLaunches", "Sign", "ReadOwnState"}
     assert allowed["Sign"]["Action"] == "s3:PutObject"
     assert allowed["Sign"]["Resource"]["Fn::Join"][1][1] == "/runs/.deployed"
 
 
+@pytest.mark.failure_mode("H1")
+def test_nodes_are_watched_from_the_stack_that_makes_them() -> None:
+    """Else they would bill where a later stack fails, and a replaced group where Training is rolled back."""
+    assert resources(_training(), "AWS::Scheduler::Schedule") == {}
+    assert len(resources(_gpu(), "AWS::Scheduler::Schedule")) == 1
+
+
 def test_the_schedule_tells_the_function_its_time_every_five_minutes() -> None:
-    schedule = _one(_training(), "AWS::Scheduler::Schedule", "GpuParking")
+    schedule = _one(_gpu(), "AWS::Scheduler::Schedule", "GpuParking")
     assert (schedule["ScheduleExpression"], schedule["State"]) == ("rate(5 minutes)", "ENABLED")
     assert schedule["Target"]["Input"] == '{"at":"<aws.scheduler.scheduled-time>"}'
     assert schedule["Target"]["RetryPolicy"]["MaximumRetryAttempts"] == 0
 
 
-@pytest.mark.parametrize(("named", "handler"), [("GpuParking", handlers.park), ("GpuWaking", handlers.wake)])
-def test_the_handler_is_one_of_the_asset(named: str, handler: Any) -> None:
-    function = _one(_training(), "AWS::Lambda::Function", f"{named}Function")
+@pytest.mark.parametrize(
+    ("stack", "named", "handler"),
+    [("Gpu", "GpuParking", handlers.park), ("Training", "GpuWaking", handlers.wake)],
+)
+def test_the_handler_is_one_of_the_asset(stack: str, named: str, handler: Any) -> None:
+    function = _one(templates("dev")[stack], "AWS::Lambda::Function", f"{named}Function")
     assert function["Handler"] == f"idle_nodes.handlers.{handler.__name__}"
 
 
 def test_parking_knows_where_to_look_and_how_long() -> None:
-    given = _one(_training(), "AWS::Lambda::Function", "GpuParkingFunction")["Environment"]["Variables"]
+    given = _one(_gpu(), "AWS::Lambda::Function", "GpuParkingFunction")["Environment"]["Variables"]
     assert given["IDLE_MINUTES"] == "60"
     assert (given["PREFIX"], given["SIGN_KEY"]) == ("runs/", "runs/.deployed")
-    assert given["NODEGROUP_NAME"] == {"Fn::Select": [2, {"Fn::Split": ["/", _nodes_arn()]}]}
+    (group,) = resources(_gpu(), "AWS::EKS::Nodegroup")
+    assert given["NODEGROUP_NAME"] == {"Fn::Select": [2, {"Fn::Split": ["/", {"Fn::GetAtt": [group, "Arn"]}]}]}
 
 
-def test_waking_comes_before_what_needs_nodes_and_again_for_each_job() -> None:
+def test_waking_comes_before_what_needs_nodes_and_again_when_that_changes() -> None:
     template = _training()
     (waking,) = resources(template, WAKING)
     fabric_check = next(value for name, value in template["Resources"].items() if name.startswith("FabricCheckJob"))
     assert waking in fabric_check["DependsOn"]
     (run,) = (output["Value"] for name, output in template["Outputs"].items() if "RunName" in name)
-    assert only(template, WAKING)["RunName"] == run
+    properties = only(template, WAKING)
+    assert properties["RunName"] == run
+    (job,) = (name for name in template["Resources"] if name.startswith("FabricCheckJob"))
+    assert job.startswith(f"FabricCheckJob{properties['FabricCheck']}")
 
 
 def test_without_idle_minutes_nothing_parks_and_waking_stays() -> None:
     """Else nodes that are parked when the setting is removed would stay so."""
-    template = synthesise(settings_with({"cost": {}}), CODE)["Training"]
-    assert resources(template, "AWS::Scheduler::Schedule") == {}
-    assert only(template, WAKING)["IdleMinutes"] == "never"
+    stacks = synthesise(settings_with({"cost": {}}), CODE)
+    assert resources(stacks["Gpu"], "AWS::Scheduler::Schedule") == {}
+    assert only(_training(), WAKING)["Idle"] == "go"
+    assert only(stacks["Training"], WAKING)["Idle"] == "stay"

@@ -1,6 +1,7 @@
 """When the nodes are scaled to zero, and when not."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -22,13 +23,19 @@ EVENT = {"at": "2026-11-30T12:00:00Z"}
 OLD = NOON - 600 * MINUTE
 
 
+def _activity(status: str, minutes_ago: int, what: str = "Launching") -> dict[str, Any]:
+    return {"StatusCode": status, "StartTime": NOON - minutes_ago * MINUTE, "Description": f"{what} a new EC2 instance"}
+
+
 @pytest.mark.failure_mode("H1")
 @pytest.mark.parametrize(
     ("world", "reason"),
     [
-        (World(), "600 of 60 minutes since a node group changed, at 2026-11-30T02:00:00Z"),
+        (World(), "600 of 60 minutes since a node group was made, at 2026-11-30T02:00:00Z"),
         (World(writes={"runs/a/result.json": NOON - 60 * MINUTE}), "60 of 60 minutes since a run wrote"),
-        (World(status="DEGRADED"), "600 of 60 minutes since a node group changed"),
+        (World(status="DEGRADED"), "600 of 60 minutes since a node group was made"),
+        # Auto Scaling tries for ever what EC2 refuses, and ends what it was told to.
+        (World(activities=[_activity("Failed", 1), _activity("Successful", 2, "Terminating")]), "600 of 60 minutes"),
     ],
 )
 def test_idle_nodes_are_parked(world: World, reason: str) -> None:
@@ -44,9 +51,12 @@ def test_idle_nodes_are_parked(world: World, reason: str) -> None:
     [
         (World(writes={"runs/a/result.json": NOON - 59 * MINUTE}), "59 of 60 minutes since a run wrote"),
         (World(writes={"runs/a/b": OLD, "runs/.deployed": NOON}), "0 of 60 minutes since a run wrote"),
-        (World(created=NOON - 20 * MINUTE), "20 of 60 minutes since a node group changed"),
+        (World(created=NOON - 20 * MINUTE), "20 of 60 minutes since a node group was made"),
         # As when somebody has just started the nodes by hand.
-        (World(modified=NOON - 5 * MINUTE), "5 of 60 minutes since a node group changed"),
+        (
+            World(activities=[_activity("Failed", 1), _activity("Successful", 5)]),
+            "5 of 60 minutes since a node was launched",
+        ),
         (World(size=0, running=0), "parked already"),
         (World(status="UPDATING"), "the node group is UPDATING"),
         (World(writes={"runs/a/result.json": NOON + MINUTE}), "0 of 60 minutes since a run wrote"),
@@ -80,7 +90,13 @@ def test_a_deploy_that_begins_during_the_look_keeps_its_nodes() -> None:
     world.listed = deploy
     said = on_schedule(EVENT, WATCHED, world.clients)
     assert (said["parked"], world.asked) == (False, [])
-    assert "0 of 60 minutes since a run wrote" in said["reason"]
+    assert "0 of 60 minutes since a deploy began" in said["reason"]
+
+
+def test_parked_nodes_cost_no_look_at_the_bucket() -> None:
+    world = World(size=0, running=0)
+    on_schedule(EVENT, WATCHED, world.clients)
+    assert world.said == ["describe_nodegroup"]
 
 
 def test_a_group_that_is_being_changed_is_left_to_the_next_look() -> None:

@@ -22,7 +22,7 @@ def _event(kind: str, count: int = 2) -> dict[str, Any]:
         "InstanceType": "g6.12xlarge",
         "Count": str(count),
         "RunName": "train-1",
-        "IdleMinutes": "60",
+        "Idle": "go",
     }
     known = {} if kind == "Create" else {"PhysicalResourceId": "gpu-nodes"}
     return {"RequestType": kind, "StackId": "arn:stack", "ResourceProperties": properties, **known}
@@ -43,7 +43,7 @@ def test_parked_nodes_are_started_and_waited_for(kind: str) -> None:
 def test_the_sign_of_use_comes_before_the_look_at_the_nodes() -> None:
     world = World()
     on_event(_event("Update"), world.clients)
-    assert world.said == ["put_object", "describe_nodegroup"]
+    assert world.said[:2] == ["put_object", "describe_nodegroup"]
     assert world.seconds == SECONDS_AFTER_SIGN
     assert world.writes == {"runs/.deployed": NOON}
     assert world.asked == []
@@ -65,6 +65,8 @@ def test_nodes_that_do_not_all_come_are_parked_again(room: int) -> None:
     world = _parked(refused=f"{NO_ROOM}\n  in  us-east-2a.", room=room)
     with pytest.raises(WakeError) as error:
         on_event(_event("Update"), world.clients)
+    # Auto Scaling has had four minutes to try again.
+    assert 220 <= world.seconds - SECONDS_AFTER_SIGN < 300
     assert str(error.value) == (
         f"The parked GPU nodes, 2 x g6.12xlarge, did not start. EC2 said: {NO_ROOM} in us-east-2a. They are parked "
         "again. Deploy again later, or set another capacity.force_token, by which a zone with room is chosen anew."
@@ -73,8 +75,53 @@ def test_nodes_that_do_not_all_come_are_parked_again(room: int) -> None:
     assert world.running == 0
 
 
+def test_what_ec2_refuses_at_first_and_serves_later_is_waited_for() -> None:
+    world = _parked(refused=NO_ROOM, room=0)
+
+    def sleep(seconds: float) -> None:
+        world.room = 64 if world.seconds > 150 else 0
+        world.sleep(seconds)
+
+    on_event(_event("Update"), replace(world.clients, sleep=sleep))
+    assert world.running == 2
+
+
+def test_nodes_that_are_still_going_are_let_go_first() -> None:
+    world = _parked(going=3)
+    on_event(_event("Update"), world.clients)
+    assert world.seconds >= SECONDS_AFTER_SIGN + 3 * 15
+    assert world.running == 2
+
+
+def test_the_size_from_before_an_update_that_is_under_way_is_not_believed() -> None:
+    world = World(statuses=["UPDATING", "UPDATING"])
+
+    def sleep(seconds: float) -> None:
+        world.sleep(seconds)
+        if not world.statuses:
+            return
+        world.size = world.running = 0
+
+    on_event(_event("Update"), replace(world.clients, sleep=sleep))
+    assert [asked["desiredSize"] for asked in world.asked] == [2]
+    assert world.running == 2
+
+
+def test_some_nodes_are_not_all() -> None:
+    world = World(size=1, running=1)
+    on_event(_event("Update"), world.clients)
+    assert [asked["desiredSize"] for asked in world.asked] == [2]
+
+
+def test_nodes_that_this_did_not_start_are_not_parked_when_one_is_missing() -> None:
+    world = World(running=1, room=1)
+    with pytest.raises(WakeError, match=r"do not all run\. Only 1 of 2 ran in time\."):
+        on_event(_event("Update"), world.clients)
+    assert world.asked == []
+
+
 def test_a_refusal_from_before_is_none_of_this_launch() -> None:
-    old = {"StatusCode": "Failed", "StartTime": NOON - MINUTE, "StatusMessage": NO_ROOM}
+    old = {"StatusCode": "Failed", "StartTime": NOON - MINUTE, "StatusMessage": NO_ROOM, "Description": "Launching"}
     world = _parked(activities=[old])
     on_event(_event("Update"), world.clients)
     assert world.running == 2
@@ -93,7 +140,7 @@ def test_what_may_bill_is_said_with_the_command_that_ends_it() -> None:
 
     def late(seconds: float) -> None:
         world.sleep(seconds)
-        world.busy = 99 if world.seconds >= 700 else 0
+        world.busy = 99 if world.seconds >= 700 else 0  # long after the nodes were asked for
 
     with pytest.raises(WakeError) as error:
         on_event(_event("Update"), replace(world.clients, sleep=late))
@@ -106,22 +153,28 @@ def test_what_may_bill_is_said_with_the_command_that_ends_it() -> None:
 
 
 def test_nodes_of_which_nothing_can_be_read_are_parked_again() -> None:
-    world = _parked()
-
     class Denied(World):
-        def describe_auto_scaling_groups(self, **parameters: Any) -> dict[str, Any]:
-            raise ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "DescribeAutoScalingGroups")
+        def describe_scaling_activities(self, **parameters: Any) -> dict[str, Any]:
+            raise ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "DescribeScalingActivities")
 
+    world = Denied(size=0, running=0)
     with pytest.raises(
         WakeError, match=r"Whether they run could not be read: .*AccessDenied.* They are parked again\."
     ):
-        on_event(_event("Update"), replace(world.clients, scaling=Denied()))
+        on_event(_event("Update"), world.clients)
+    assert [asked["desiredSize"] for asked in world.asked] == [2, 0]
+
+
+def test_parking_again_waits_for_the_update_that_asked_for_the_nodes() -> None:
+    world = _parked(room=0, refused=NO_ROOM, busy_after=2)
+    with pytest.raises(WakeError, match=r"They are parked again\."):
+        on_event(_event("Update"), world.clients)
     assert [asked["desiredSize"] for asked in world.asked] == [2, 0]
 
 
 def test_a_group_that_somebody_else_changes_is_not_waited_for_for_ever() -> None:
     world = _parked(busy=999)
-    with pytest.raises(WakeError, match="node group nodes is being changed by somebody else"):
+    with pytest.raises(WakeError, match="node group nodes is still being changed"):
         on_event(_event("Update"), world.clients)
     assert world.asked == []
     assert world.seconds <= 840 - 80

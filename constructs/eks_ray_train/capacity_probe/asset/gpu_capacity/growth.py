@@ -14,14 +14,17 @@ from .stickiness import Choice
 
 
 def grow(wanted: Properties, old_count: int, choice: Choice, request: Request, clients: Clients) -> str:
-    """Ask for the nodes beyond ``old_count``, and beyond those that run already; return the reason.
+    """Ask for the nodes beyond ``old_count``, and beyond those that run already; for all where none runs.
+
+    Returns the reason.
 
     That some run already is how an update looks which undoes a failed one to a smaller group. Raises ProbeError, and
     boto3's errors; the nodes that run are not touched.
     """
     instances = ask_instances(wanted, clients)
     own = nodes_among(instances, wanted.instance_type, choice.subnet_id)
-    base = max(old_count, len(own))
+    # None where they are parked: what was asked for before has to be found again.
+    base = max(old_count, len(own)) if own else 0
     if wanted.mode == "reservation":
         existing.grow(wanted, base, clients)
         return f"{wanted.reservation_id} has room for the nodes up to {wanted.count}"

@@ -49,6 +49,7 @@ class Clients:
 
     eks: Eks
     s3: Bucket
+    scaling: Scaling
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +59,6 @@ class WakingClients(Clients):
     ``remaining_ms`` is the time left to this invocation, ``now`` is in UTC, ``sleep`` takes seconds.
     """
 
-    scaling: Scaling
     stacks: Stacks
     region: str
     remaining_ms: Callable[[], int]

@@ -39,7 +39,8 @@ def park(event: Mapping[str, str], context: Context) -> dict[str, Any]:
         sign=given["SIGN_KEY"],
         patience=timedelta(minutes=int(given["IDLE_MINUTES"])),
     )
-    return on_schedule(event, watched, Clients(eks=boto3.client("eks", config=ONCE), s3=_client("s3")))
+    clients = Clients(eks=boto3.client("eks", config=ONCE), s3=_client("s3"), scaling=_client("autoscaling"))
+    return on_schedule(event, watched, clients)
 
 
 def wake(event: Mapping[str, Any], context: Context) -> dict[str, Any]:

@@ -1,5 +1,6 @@
-"""Whether the nodes are idle: a pure function of when something last happened."""
+"""Whether the nodes are idle: pure functions of what the node group is at, and of when something last happened."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -14,20 +15,19 @@ class Decision:
     reason: str
 
 
-def decide(now: datetime, state: State, newest_write: datetime | None, patience: timedelta) -> Decision:
-    """Park once neither the group was changed nor a run has written for ``patience``.
+def nothing_to_park(state: State) -> str | None:
+    """Return why the nodes cannot be parked now, None where they can."""
+    if state.size == 0:
+        return "parked already"
+    return None if state.status in CHANGEABLE else f"the node group is {state.status}"
+
+
+def decide(now: datetime, happened: Mapping[str, datetime | None], patience: timedelta) -> Decision:
+    """Park once none of what ``happened`` did so in the last ``patience``; None is what never did.
 
     A job writes at least every two minutes once its driver has its workers, and is awaited for less than ``patience``.
     """
-    if state.size == 0:
-        return Decision(False, "parked already")
-    if state.status not in CHANGEABLE:
-        return Decision(False, f"the node group is {state.status}")
-    last, what = max(
-        (at, what)
-        for at, what in ((state.changed, "node group changed"), (newest_write, "run wrote"))
-        if at is not None
-    )
+    last, what = max((at, what) for what, at in happened.items() if at is not None)
     idle = now - last
     said = f"{_minutes(idle)} of {_minutes(patience)} minutes since a {what}, at {last:%Y-%m-%dT%H:%M:%SZ}"
     return Decision(idle >= patience, said)

@@ -1,4 +1,4 @@
-"""The GPU node group: what it is at, and its size."""
+"""The GPU node group: what it is at, its size, and what its Auto Scaling group did."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,12 +23,16 @@ class NodeGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class State:
-    """A node group as EKS describes it; ``size`` nodes are wanted, and it was last ``changed`` then."""
+    """A node group as EKS describes it; ``size`` nodes are wanted, of at most ``largest``.
+
+    ``scaling_group`` is the name of its Auto Scaling group, empty until there is one. EKS's modifiedAt is not here: it
+    moves every few minutes by itself.
+    """
 
     size: int
     largest: int
     status: str
-    changed: datetime
+    created: datetime
     scaling_group: str
 
 
@@ -36,13 +40,31 @@ def look(group: NodeGroup, clients: Clients) -> State:
     """Ask EKS for the group's state."""
     said: Mapping[str, Any] = clients.eks.describe_nodegroup(clusterName=group.cluster, nodegroupName=group.name)
     found = said["nodegroup"]
+    scaling_groups = found.get("resources", {}).get("autoScalingGroups", [])
     return State(
         size=found["scalingConfig"]["desiredSize"],
         largest=found["scalingConfig"]["maxSize"],
         status=found["status"],
-        changed=max(found["createdAt"], found["modifiedAt"]),
-        scaling_group=found["resources"]["autoScalingGroups"][0]["name"],
+        created=found["createdAt"],
+        scaling_group=scaling_groups[0]["name"] if scaling_groups else "",
     )
+
+
+def newest_launch(scaling_group: str, clients: Clients) -> datetime | None:
+    """Return when the last node was launched, as far as Auto Scaling still knows. Failed launches do not count."""
+    for activity in activities(scaling_group, clients):
+        if activity["StatusCode"] == "Successful" and activity["Description"].startswith("Launching"):
+            started: datetime = activity["StartTime"]
+            return started
+    return None
+
+
+def activities(scaling_group: str, clients: Clients) -> list[dict[str, Any]]:
+    """Return the newest activities of a group, newest first: the first page is enough for what is asked here."""
+    found: list[dict[str, Any]] = clients.scaling.describe_scaling_activities(AutoScalingGroupName=scaling_group)[
+        "Activities"
+    ]
+    return found
 
 
 def scale(group: NodeGroup, size: int, largest: int, clients: Clients) -> bool:

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from .clients import Clients
-from .idle import decide
+from .idle import Decision, decide, nothing_to_park
 from .log import log
-from .nodes import NodeGroup, look, scale
+from .nodes import NodeGroup, State, look, newest_launch, scale
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,19 +30,29 @@ def on_schedule(event: Mapping[str, str], watched: Watched, clients: Clients) ->
 
     That is when it was to look: an event that comes late parks no sooner for it.
     """
-    now = datetime.fromisoformat(event["at"])
     state = look(watched.group, clients)
-    written = newest_write(watched.bucket, watched.prefix, clients)
-    decision = decide(now, state, written, watched.patience)
-    if decision.park:
-        # Again, and right before: what wakes the nodes gives this sign first, and looks at their number when what is
-        # still to come here has come or failed. Hence no second try either; the next look is in five minutes.
-        signed = newest_write(watched.bucket, watched.sign, clients)
-        decision = decide(now, state, _later(written, signed), watched.patience)
+    reason = nothing_to_park(state)
+    decision = _decide(event["at"], state, watched, clients) if reason is None else Decision(False, reason)
     parked = decision.park and scale(watched.group, 0, state.largest, clients)
     answer = {"parked": parked, "reason": decision.reason}
     log("looked", nodes=state.size, **answer)
     return answer
+
+
+def _decide(at: str, state: State, watched: Watched, clients: Clients) -> Decision:
+    now = datetime.fromisoformat(at)
+    happened = {
+        "node group was made": state.created,
+        "node was launched": newest_launch(state.scaling_group, clients),
+        "run wrote": newest_write(watched.bucket, watched.prefix, clients),
+    }
+    decision = decide(now, happened, watched.patience)
+    if not decision.park:
+        return decision
+    # Right before the nodes go. What wakes them gives this sign first, and looks at their number when what is still to
+    # come here has come or failed: hence no second try either. The next look is in five minutes.
+    signed = newest_write(watched.bucket, watched.sign, clients)
+    return decide(now, happened | {"deploy began": signed}, watched.patience)
 
 
 def newest_write(bucket: str, prefix: str, clients: Clients) -> datetime | None:
@@ -52,11 +62,7 @@ def newest_write(bucket: str, prefix: str, clients: Clients) -> datetime | None:
     while True:
         page = clients.s3.list_objects_v2(Bucket=bucket, Prefix=prefix, **more)
         times = [item["LastModified"] for item in page.get("Contents", [])]
-        newest = _later(newest, *times)
+        newest = max([*times, *([newest] if newest else [])], default=None)
         if not page.get("IsTruncated"):
             return newest
         more = {"ContinuationToken": page["NextContinuationToken"]}
-
-
-def _later(*times: datetime | None) -> datetime | None:
-    return max((at for at in times if at is not None), default=None)

@@ -1,6 +1,7 @@
 """The custom resource's events: have the nodes running before the job that needs them."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -8,17 +9,31 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from .clients import WakingClients
 from .log import log
-from .nodes import NodeGroup, look, scale
+from .nodes import NodeGroup, State, activities, look, scale
 
 # Left for parking the nodes again when they do not come.
 KEPT_MS = 90_000
-SECONDS_BETWEEN_LOOKS = 10
+SECONDS_BETWEEN_LOOKS = 15
 # Longer than parking's one call, which may be under way when the sign is given (handlers.ONCE).
 SECONDS_AFTER_SIGN = 20
+# EC2 may refuse a launch and have room a minute later: Auto Scaling tries again, and is left this many looks to.
+LOOKS_DESPITE_REFUSAL = 16
 
 
 class WakeError(Exception):
     """Nodes that do not come; the text says why and what to do, and is CloudFormation's reason."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """``count`` running nodes of a group."""
+
+    group: NodeGroup
+    count: int
+    instance_type: str
+
+    def __str__(self) -> str:
+        return f"{self.count} x {self.instance_type}"
 
 
 def on_event(event: Mapping[str, Any], clients: WakingClients) -> dict[str, Any]:
@@ -26,60 +41,94 @@ def on_event(event: Mapping[str, Any], clients: WakingClients) -> dict[str, Any]
     answer = {"PhysicalResourceId": event.get("PhysicalResourceId", "gpu-nodes")}
     if event["RequestType"] == "Delete" or (event["RequestType"] == "Update" and _undoing(event["StackId"], clients)):
         return answer
-    wanted = event["ResourceProperties"]
-    group = NodeGroup(cluster=wanted["ClusterName"], name=wanted["NodegroupName"])
-    clients.s3.put_object(Bucket=wanted["Bucket"], Key=wanted["SignKey"], Body=wanted["RunName"].encode())
+    given = event["ResourceProperties"]
+    clients.s3.put_object(Bucket=given["Bucket"], Key=given["SignKey"], Body=given["RunName"].encode())
     clients.sleep(SECONDS_AFTER_SIGN)
-    if look(group, clients).size == 0:
-        _wake(group, int(wanted["Count"]), wanted["InstanceType"], clients)
+    wanted = Wanted(
+        group=NodeGroup(cluster=given["ClusterName"], name=given["NodegroupName"]),
+        count=int(given["Count"]),
+        instance_type=given["InstanceType"],
+    )
+    if _settled(wanted, clients).size < wanted.count:
+        _wake(wanted, clients)
+    elif refusal := _wait(wanted, clients.now(), clients):
+        raise WakeError(f"The GPU nodes, {wanted}, do not all run. {refusal} Deploy again when they do.")
     return answer
 
 
-def _wake(group: NodeGroup, count: int, instance_type: str, clients: WakingClients) -> None:
-    what, started = f"{count} x {instance_type}", clients.now()
-    log("waking", nodes=what)
-    while not scale(group, count, count, clients):
-        if clients.remaining_ms() < KEPT_MS:
-            raise WakeError(
-                f"The parked GPU nodes, {what}, could not be asked for: node group {group.name} is being changed by "
-                "somebody else. Deploy again when that has ended."
-            )
-        clients.sleep(SECONDS_BETWEEN_LOOKS)
+def _wake(wanted: Wanted, clients: WakingClients) -> None:
+    started = clients.now()
+    log("waking", nodes=str(wanted))
+    _wait_for_room(wanted, clients)
+    while not scale(wanted.group, wanted.count, wanted.count, clients):
+        _pause(wanted, clients)
     try:
-        refusal = _wait(group, count, started, clients)
+        refusal = _wait(wanted, started, clients)
     except (BotoCoreError, ClientError) as error:
         # Nobody would wait for the nodes any more, and they would bill.
         refusal = f"Whether they run could not be read: {error}"
     if refusal is None:
-        log("awake", nodes=what)
+        log("awake", nodes=str(wanted))
         return
-    log("not awake", nodes=what, reason=refusal)
-    raise WakeError(f"The parked GPU nodes, {what}, did not start. {refusal} {_park_again(group, count, clients)}")
+    log("not awake", nodes=str(wanted), reason=refusal)
+    raise WakeError(f"The parked GPU nodes, {wanted}, did not start. {refusal} {_park_again(wanted, clients)}")
 
 
-def _wait(group: NodeGroup, count: int, started: datetime, clients: WakingClients) -> str | None:
-    """Return once ``count`` instances run, or, as a sentence, why they do not."""
-    scaling_group = look(group, clients).scaling_group
-    while (running := _running(scaling_group, clients)) < count:
-        if refusal := _refusal(scaling_group, started, clients):
+def _settled(wanted: Wanted, clients: WakingClients) -> State:
+    """Return the group's state once no update is under way: until then it may name the size from before."""
+    while (state := look(wanted.group, clients)).status == "UPDATING":
+        _pause(wanted, clients)
+    return state
+
+
+def _wait_for_room(wanted: Wanted, clients: WakingClients) -> None:
+    """Let nodes go that are being parked, for which EKS takes up to a quarter of an hour.
+
+    They count against the quota, and the job would begin on machines that are about to end.
+    """
+    while (state := look(wanted.group, clients)).size == 0 and _instances(state.scaling_group, clients):
+        _pause(wanted, clients)
+
+
+def _pause(wanted: Wanted, clients: WakingClients) -> None:
+    if clients.remaining_ms() < KEPT_MS:
+        raise WakeError(
+            f"The parked GPU nodes, {wanted}, could not be asked for: node group {wanted.group.name} is still being "
+            "changed. Deploy again when that has ended."
+        )
+    clients.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+def _wait(wanted: Wanted, started: datetime, clients: WakingClients) -> str | None:
+    """Return once all nodes run, or, as a sentence, why they do not."""
+    scaling_group, looks = look(wanted.group, clients).scaling_group, 0
+    while (running := _instances(scaling_group, clients).count("InService")) < wanted.count:
+        looks += 1
+        refusal = _refusal(scaling_group, started, clients)
+        if refusal and looks >= LOOKS_DESPITE_REFUSAL:
             return f"EC2 said: {refusal}"
         if clients.remaining_ms() < KEPT_MS:
-            return f"Only {running} of {count} ran in time."
+            return f"Only {running} of {wanted.count} ran in time."
         clients.sleep(SECONDS_BETWEEN_LOOKS)
     return None
 
 
-def _park_again(group: NodeGroup, count: int, clients: WakingClients) -> str:
+def _park_again(wanted: Wanted, clients: WakingClients) -> str:
     """Scale to zero what came, and return what to do as a sentence: first what ends the bill, if that failed."""
+    group = wanted.group
     try:
-        if scale(group, 0, count, clients):
-            return (
-                "They are parked again. Deploy again later, or set another capacity.force_token, by which a zone with "
-                "room is chosen anew."
-            )
+        while not (parked := scale(group, 0, wanted.count, clients)):
+            if clients.remaining_ms() < 2 * SECONDS_BETWEEN_LOOKS * 1000:
+                break
+            clients.sleep(SECONDS_BETWEEN_LOOKS)
         error = "the node group is being changed"
     except (BotoCoreError, ClientError) as refused:
-        error = str(refused)
+        parked, error = False, str(refused)
+    if parked:
+        return (
+            "They are parked again. Deploy again later, or set another capacity.force_token, by which a zone with room "
+            "is chosen anew."
+        )
     return (
         f"THEY MAY BILL, for they could not be parked again ({error}). End that, then deploy again: aws eks "
         f"update-nodegroup-config --cluster-name {group.cluster} --nodegroup-name {group.name} --scaling-config "
@@ -87,17 +136,16 @@ def _park_again(group: NodeGroup, count: int, clients: WakingClients) -> str:
     )
 
 
-def _running(scaling_group: str, clients: WakingClients) -> int:
+def _instances(scaling_group: str, clients: WakingClients) -> list[str]:
+    """Return the lifecycle states of the group's instances."""
     said = clients.scaling.describe_auto_scaling_groups(AutoScalingGroupNames=[scaling_group])
-    instances = [instance for found in said["AutoScalingGroups"] for instance in found["Instances"]]
-    return sum(instance["LifecycleState"] == "InService" for instance in instances)
+    return [instance["LifecycleState"] for found in said["AutoScalingGroups"] for instance in found["Instances"]]
 
 
 def _refusal(scaling_group: str, since: datetime, clients: WakingClients) -> str | None:
     """Return EC2's words for the newest launch since then that failed."""
-    said = clients.scaling.describe_scaling_activities(AutoScalingGroupName=scaling_group)
-    for activity in said["Activities"]:
-        if activity["StatusCode"] == "Failed" and activity["StartTime"] >= since:
+    for activity in activities(scaling_group, clients):
+        if activity["StatusCode"] in ("Failed", "Cancelled") and activity["StartTime"] >= since:
             return " ".join(str(activity.get("StatusMessage") or activity["Description"]).split())
     return None
 
