@@ -62,7 +62,7 @@ class Deployment:
             seconds=DEPLOY_SECONDS,
         )
         self.outputs = json.loads(outputs.read_text())
-        for name, output in (("Gpu", "AvailabilityZone"), ("Training", "ResultsBucketName")):
+        for name, output in (("Gpu", "AvailabilityZone"), ("Cluster", "ResultsBucketName")):
             if not self._output(name, output):
                 raise RehearsalError(
                     f"stack {name}", "deployed", f"its output {output}", "The deploy is green and lost an output."

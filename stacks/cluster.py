@@ -1,5 +1,6 @@
 """Cluster: the EKS control plane, its system nodes, and the bucket that outlives what runs on them."""
 
+from aws_cdk import CfnOutput
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
@@ -39,3 +40,6 @@ class ClusterStack(EnvironmentStack):
         self.cluster = control_plane.cluster
         # Here, so that neither the Gpu nor the Training stack takes results along when it is destroyed alone.
         self.results = ResultsBucket(self, "Results", keep=settings.results.keep)
+        CfnOutput(
+            self, "ResultsBucketName", value=self.results.bucket_name, description="Metrics and results, below runs/"
+        )

@@ -73,6 +73,7 @@ class GpuStack(EnvironmentStack):
             nodes=NodeGroupReference(nodes.nodegroup_arn),
             results=results,
             idle_minutes=settings.cost.idle_minutes,
+            notify=settings.cost.notify,
         )
         publish_node_group(self, "NodeIdentity", cluster_name=settings.cluster_name, nodegroup_arn=nodes.nodegroup_arn)
         self.objects = prefetch.objects

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from aws_cdk import CfnOutput
 from aws_cdk import aws_eks_v2 as eks
 from constructs import Construct
 
@@ -74,4 +73,3 @@ class TrainingStack(EnvironmentStack):
         fabric_check.node.add_dependency(namespace, waking)
         training.node.add_dependency(fabric_check)
         self.objects = [*namespace.objects, *fabric_check.objects, *training.objects]
-        CfnOutput(self, "ResultsBucketName", value=results.bucket_name, description="Metrics and results, below runs/")

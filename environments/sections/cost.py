@@ -36,16 +36,17 @@ class Cost(Section):
     notify: tuple[Email, ...] = Field(
         default=(),
         max_length=EMAILS_MOST,
-        description=f"List up to {EMAILS_MOST} e-mail addresses for the mails of cost.monthly_budget_usd.",
+        description=f"List up to {EMAILS_MOST} e-mail addresses: for cost.monthly_budget_usd, and for when idle nodes "
+        "cannot be scaled to zero.",
     )
 
     def _misfits(self) -> Iterator[Misfit]:
-        if self.monthly_budget_usd is None and self.notify:
+        if self.notify and self.monthly_budget_usd is None and self.idle_minutes is None:
             yield Misfit(
-                field="cost.monthly_budget_usd",
-                value=None,
-                expected="a sum with cost.notify, which is told of nothing else",
-                remedy="give the US dollars a month, such as monthly_budget_usd = 2000, or remove notify",
+                field="cost.notify",
+                value=self.notify,
+                expected="none without cost.monthly_budget_usd and cost.idle_minutes, of which it is told",
+                remedy="remove it, or set one of these, such as idle_minutes = 60",
             )
         if self.monthly_budget_usd is not None and not self.notify:
             yield Misfit(

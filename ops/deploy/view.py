@@ -46,11 +46,9 @@ def question(plan: Plan) -> str:
 
 def show_done(console: Console, settings: Settings, stacks: Mapping[str, Stack], bill: Bill) -> None:
     """Print where it is, and what it costs until it is destroyed."""
-    training = stacks["Training"]
-    say(
-        console, f"\nDeployed. GPU nodes: {stacks['Gpu'].output('AvailabilityZone')}; run: {training.output('RunName')}"
-    )
-    say(console, f"Results: s3://{training.output('ResultsBucketName')}/runs/{training.output('RunName')}/")
+    run, bucket = stacks["Training"].output("RunName"), stacks["Cluster"].output("ResultsBucketName")
+    say(console, f"\nDeployed. GPU nodes: {stacks['Gpu'].output('AvailabilityZone')}; run: {run}")
+    say(console, f"Results: s3://{bucket}/runs/{run}/")
     show_standing(console, settings, stacks, bill)
 
 

@@ -63,6 +63,8 @@ def _services(account: Account) -> dict[str, list[str]]:
         "function": [function.name for function in account.functions.by_arn.values()],
         "layer": list(account.functions.layers),
         "schedule": names_of_schedules(account),
+        "topic": [topic["TopicArn"] for topic in account.client("sns").list_topics()["Topics"]],
+        "alarm": [alarm["AlarmName"] for alarm in account.client("cloudwatch").describe_alarms()["MetricAlarms"]],
         "budget": [
             item["BudgetName"] for item in account.client("budgets").describe_budgets(AccountId=account.id)["Budgets"]
         ],

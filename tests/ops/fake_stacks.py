@@ -120,10 +120,8 @@ class FakeCdk:
             raise Refused("ValidationError", f"Stack with id {name} does not exist")
         outputs = {
             "Gpu": {"AvailabilityZone": "us-east-2c"},
-            "Training": {
-                "RayTrainingRunName6DDA5E41": self.written_run if self._done else self.deployed_run,
-                "ResultsBucketName": "results",
-            },
+            "Cluster": {"ResultsBucketName": "results"},
+            "Training": {"RayTrainingRunName6DDA5E41": self.written_run if self._done else self.deployed_run},
         }.get(id, {})
         listed = [{"OutputKey": key, "OutputValue": value} for key, value in outputs.items()]
         return {"Stacks": [{"StackName": name, "StackStatus": status, "Outputs": listed, "CreationTime": _now()}]}

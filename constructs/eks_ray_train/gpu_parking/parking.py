@@ -1,5 +1,7 @@
 """The schedule that parks idle GPU nodes, and what its function may do."""
 
+from collections.abc import Sequence
+
 from aws_cdk import Duration
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_scheduler as scheduler
@@ -11,6 +13,7 @@ from eks_ray_train.functions import python_function
 from eks_ray_train.node_identity import NodeGroupReference
 from eks_ray_train.results_bucket import RUNS, ResultsBucket
 
+from .alarm import ParkingAlarm
 from .function import ASSET, SIGN_KEY, may_scale
 
 LOOK_EVERY = Duration.minutes(5)
@@ -19,7 +22,8 @@ LOOK_EVERY = Duration.minutes(5)
 class GpuParking(Construct):
     """Scales the GPU nodes to zero once nothing was written below ``runs/`` in ``results`` for ``idle_minutes``.
 
-    A job writes there at least every two minutes while it runs (training/heartbeat.py).
+    A job writes there at least every two minutes while it runs (training/heartbeat.py). ``notify`` are e-mail addresses
+    that are told when this fails.
     """
 
     def __init__(
@@ -31,6 +35,7 @@ class GpuParking(Construct):
         nodes: NodeGroupReference,
         results: ResultsBucket,
         idle_minutes: int,
+        notify: Sequence[str],
     ) -> None:
         super().__init__(scope, id)
         function = python_function(
@@ -81,6 +86,8 @@ class GpuParking(Construct):
                 retry_attempts=0,
             ),
         )
+        if notify:
+            ParkingAlarm(self, "Alarm", function=function, emails=notify)
 
 
 def optional_gpu_parking(
@@ -91,8 +98,17 @@ def optional_gpu_parking(
     nodes: NodeGroupReference,
     results: ResultsBucket,
     idle_minutes: int | None,
+    notify: Sequence[str],
 ) -> GpuParking | None:
     """Parking, where there is a time after which nodes count as idle."""
     if idle_minutes is None:
         return None
-    return GpuParking(scope, id, cluster_name=cluster_name, nodes=nodes, results=results, idle_minutes=idle_minutes)
+    return GpuParking(
+        scope,
+        id,
+        cluster_name=cluster_name,
+        nodes=nodes,
+        results=results,
+        idle_minutes=idle_minutes,
+        notify=notify,
+    )

@@ -107,3 +107,26 @@ def test_without_idle_minutes_nothing_parks_and_waking_stays() -> None:
     assert resources(stacks["Gpu"], "AWS::Scheduler::Schedule") == {}
     assert only(_training(), WAKING)["Idle"] == "go"
     assert only(stacks["Training"], WAKING)["Idle"] == "stay"
+
+
+@pytest.mark.failure_mode("H1")
+def test_somebody_is_told_when_parking_fails() -> None:
+    emails = ["a@b.example", "c@d.example"]
+    template = synthesise(settings_with({"cost.notify": emails}), CODE)["Gpu"]
+    told = [each["Properties"] for each in resources(template, "AWS::SNS::Subscription").values()]
+    assert [(each["Protocol"], each["Endpoint"]) for each in told] == [("email", email) for email in emails]
+    (topic,) = resources(template, "AWS::SNS::Topic")
+    alarm = only(template, "AWS::CloudWatch::Alarm")
+    assert alarm["AlarmActions"] == [{"Ref": topic}]
+    (function,) = (name for name in resources(template, "AWS::Lambda::Function") if "GpuParkingFunction" in name)
+    assert alarm["Dimensions"] == [{"Name": "FunctionName", "Value": {"Ref": function}}]
+    assert (alarm["MetricName"], alarm["Statistic"], alarm["Period"], alarm["Threshold"]) == ("Errors", "Sum", 1800, 3)
+    assert (alarm["ComparisonOperator"], alarm["TreatMissingData"]) == (
+        "GreaterThanOrEqualToThreshold",
+        "notBreaching",
+    )
+
+
+def test_nobody_is_told_where_nobody_is_named() -> None:
+    assert resources(_gpu(), "AWS::CloudWatch::Alarm") == {}
+    assert resources(_gpu(), "AWS::SNS::Topic") == {}
