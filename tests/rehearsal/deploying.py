@@ -1,15 +1,13 @@
 """A copy of the app that tests change, and an emulated account that it is deployed to with the real CDK CLI."""
 
-import ctypes
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,8 +19,9 @@ from rehearsal.cdk import Cdk
 from rehearsal.cloud.chart_sources import STAND_INS
 from rehearsal.cluster import nodes, releases, report_end, wait_for_job
 from rehearsal.deployment import BOOTSTRAP_SECONDS, DEPLOY_SECONDS
-from rehearsal.processes import PR_SET_CHILD_SUBREAPER, OwnProcesses, process_table, tail
-from tests.rehearsal.watch import ROOT, Outcome, _children, _listening_below
+from rehearsal.processes import OwnProcesses, tail
+from tests.rehearsal.killing import alive, below
+from tests.rehearsal.watch import ROOT
 
 REGION = "us-east-2"
 COPIED = ("app.py", "cdk.json", "environments", "stacks", "constructs", "k8s", "training")
@@ -30,8 +29,6 @@ STACK = "AWS::CloudFormation::Stack"
 NODE_GROUP = "AWS::EKS::Nodegroup"
 LAUNCH_TEMPLATE = "AWS::EC2::LaunchTemplate"
 DELETED = "DELETE_COMPLETE"
-# The clean-up waits six seconds before it kills.
-GONE_SECONDS = 20
 
 Event = dict[str, Any]
 
@@ -136,12 +133,12 @@ class Copy:
             assert process.poll() is None, tail(log, 30)
             assert time.monotonic() < end, tail(log, 30)
             time.sleep(0.05)
-        family = _below(process.pid)
+        family = below(process.pid)
         os.killpg(process.pid, signal.SIGKILL)
         assert process.wait(10) == -signal.SIGKILL
         # Adopted here: until their exit status is taken, the next CLI believes that this one still reads cdk.out.
-        while alive := _alive(family):
-            assert time.monotonic() < end, alive
+        while left := alive(family):
+            assert time.monotonic() < end, left
             time.sleep(0.05)
 
     def objects(self, path: str) -> dict[str, str]:
@@ -240,76 +237,3 @@ def position(events: list[Event], action: str, stack: str, type: str, logical_id
     ]
     assert len(found) == 1, f"{action} of {stack} {type} {logical_id}: {[events[place] for place in found]}"
     return found[0]
-
-
-def kill(command: list[str], log: Path, when: Callable[[set[Path], str], bool], victim: int | None = None) -> Outcome:
-    """Start a command, SIGKILL it once `when` holds of its run folder and its output, and see what stays.
-
-    `victim` is the place in the output of the process id to kill; without it, it is the command's whole process group.
-    """
-    # What outlives it becomes a child of this process, and is seen.
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    before = _children()
-    with tempfile.TemporaryDirectory(prefix="rt-") as folder, log.open("w") as file:
-        variables = os.environ | {"TMPDIR": folder}
-        process = subprocess.Popen(
-            command, cwd=ROOT, env=variables, stdout=file, stderr=subprocess.STDOUT, start_new_session=True
-        )
-        end = time.monotonic() + 90
-        try:
-            while not when(folders := _run_folders(_below(process.pid)), log.read_text()):
-                assert process.poll() is None, log.read_text()
-                assert time.monotonic() < end, log.read_text()
-                time.sleep(0.1)
-        except AssertionError:
-            process.terminate()
-            process.wait(GONE_SECONDS)
-            raise
-        family, listened = _below(process.pid), _listening_below(process.pid)
-        if victim is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            os.kill(int(log.read_text().split()[victim]), signal.SIGKILL)
-        process.wait(GONE_SECONDS)
-        end = time.monotonic() + GONE_SECONDS
-        while (left := _left(family, before, {*folders, *Path(folder).iterdir()})) and time.monotonic() < end:
-            time.sleep(0.1)
-        for pid in _alive(family):
-            # A test that fails leaves nothing either.
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-    assert len(family) > 1, "it had no children: the watch is blind"
-    assert folders, "its run folder was not found: the watch is blind"
-    return Outcome(process.returncode, log.read_text(), left, listened)
-
-
-def _left(family: set[int], before: set[int], paths: set[Path]) -> list[str]:
-    _alive(family)
-    # Also what was started since, and what was adopted here.
-    family |= {pid for known in family & process_table().keys() for pid in _below(known)}
-    family |= _children() - before
-    return [f"process {pid}" for pid in sorted(_alive(family))] + [f"file {path}" for path in paths if path.exists()]
-
-
-def _run_folders(family: set[int]) -> set[Path]:
-    """Return where the logs of these processes are: TMPDIR does not say, for Ray's sockets want a short path."""
-    found = set()
-    for pid in family:
-        with suppress(OSError):
-            found.add(Path(f"/proc/{pid}/fd/1").readlink().parent)
-    return {folder for folder in found if folder.name.startswith("rr-")}
-
-
-def _alive(family: set[int]) -> set[int]:
-    for pid in family:
-        # Adopted: it stays a zombie until we have taken its exit status.
-        with suppress(ChildProcessError):
-            os.waitpid(pid, os.WNOHANG)
-    return family & process_table().keys()
-
-
-def _below(pid: int) -> set[int]:
-    parents, family = process_table(), {pid}
-    while below := {child for child, parent in parents.items() if parent in family} - family:
-        family |= below
-    return family

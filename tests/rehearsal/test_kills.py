@@ -9,7 +9,7 @@ import pytest
 
 from rehearsal.cloud.chart_sources import STAND_INS
 from tests.rehearsal.assemblies import write_training_assembly
-from tests.rehearsal.deploying import kill
+from tests.rehearsal.killing import kill
 from tests.rehearsal.watch import ROOT
 
 
