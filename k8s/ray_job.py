@@ -14,7 +14,8 @@ from k8s.pods import NO_GPUS, SECURITY_CONTEXT, SYSTEM_NODE, Resources, env
 WORKING_DIR = "/opt/job"
 PACKAGE = "training"
 SUBMITTER = Resources(cpu="500m", memory="1Gi")
-# A standing cluster's pods start within minutes; a job that has not begun after this waits for nodes that do not come.
+# A standing cluster's pods start within minutes, on new nodes once they have the image; a job that has not begun after
+# this waits for nodes that do not come.
 PRE_RUNNING_DEADLINE_SECONDS = 1500
 # KubeRay calls a cluster ready also while a worker is being replaced. The job waits rather than train on fewer GPUs.
 WAIT_SECONDS = 900

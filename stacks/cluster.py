@@ -12,7 +12,7 @@ from stacks.base import EnvironmentStack
 
 
 class ClusterStack(EnvironmentStack):
-    """The control plane, its add-ons, and the nodes that they and the Ray head run on."""
+    """The control plane, its add-ons, the nodes that they and the Ray head run on, and the results bucket."""
 
     def __init__(self, scope: Construct, id: str, *, settings: Settings, vpc: ec2.IVpc) -> None:
         super().__init__(scope, id, settings=settings, description="EKS control plane, system nodes, results")

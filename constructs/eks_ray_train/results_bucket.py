@@ -36,7 +36,8 @@ class ResultsBucket(s3.Bucket):
         acknowledge(
             self,
             "AwsSolutions-S1",
-            reason="The Ray pods' role is the only one let in; CloudTrail data events record access where wanted",
+            reason="The Ray pods and the functions that park and wake GPU nodes are let in; CloudTrail data events "
+            "record access where wanted",
         )
 
 

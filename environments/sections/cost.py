@@ -18,7 +18,7 @@ Email = Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$")]
 
 
 class Cost(Section):
-    """When the GPU nodes cease to bill, and who is told of a bill that grows."""
+    """When the GPU nodes cease to bill, and who is told of a bill that grows, or of nodes that cannot be parked."""
 
     idle_minutes: int | None = Field(
         default=None,

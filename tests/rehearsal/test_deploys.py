@@ -199,6 +199,7 @@ def check_order(events: list[Event]) -> None:
     """Each of these is gone before the next begins to go."""
     training, platform, cluster = f"{PREFIX}Training", f"{PREFIX}Platform", f"{PREFIX}Cluster"
     job = (training, "", "RayTrainingtrain")
+    emptying = (cluster, "Custom::S3AutoDeleteObjects", "")
     ray_cluster = (training, "", "RayTrainingray")
     operator = (platform, "", "KubeRayOperatorChart")
     gpu_nodes = (GPU, NODE_GROUP, "")
@@ -207,6 +208,7 @@ def check_order(events: list[Event]) -> None:
     vpc = (f"{PREFIX}Network", "AWS::EC2::VPC", "")
     for first, then in (
         (job, ray_cluster),
+        (job, emptying),
         (ray_cluster, operator),
         (ray_cluster, gpu_nodes),
         (operator, system_nodes),

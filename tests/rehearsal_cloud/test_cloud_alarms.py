@@ -9,12 +9,12 @@ from tests.rehearsal_cloud.cloud_stacks import Resources, Stacks
 
 def _alarm(threshold: int, protocol: str = "email") -> Resources:
     topic = {"Ref": "Topic"}
-    allow = {"Effect": "Deny", "Principal": "*", "Action": "sns:Publish", "Resource": topic}
+    statement = {"Effect": "Deny", "Principal": "*", "Action": "sns:Publish", "Resource": topic}
     return {
         "Topic": {"Type": "AWS::SNS::Topic", "Properties": {}},
         "Policy": {
             "Type": "AWS::SNS::TopicPolicy",
-            "Properties": {"Topics": [topic], "PolicyDocument": {"Version": "2012-10-17", "Statement": [allow]}},
+            "Properties": {"Topics": [topic], "PolicyDocument": {"Version": "2012-10-17", "Statement": [statement]}},
         },
         "Mail": {
             "Type": "AWS::SNS::Subscription",

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from aws_cdk import Duration
+from aws_cdk import Duration, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
@@ -12,9 +13,9 @@ from constructs import Construct
 
 from eks_ray_train.acknowledge import acknowledge
 
-# Of the six looks in that time; Lambda tries each of them up to three times.
+# Three of the six looks in that time, of each of which Lambda makes three attempts.
 PERIOD = Duration.minutes(30)
-FAILURES = 3
+FAILURES = 9
 
 
 class ParkingAlarm(Construct):
@@ -27,6 +28,16 @@ class ParkingAlarm(Construct):
             topic,
             "AwsSolutions-SNS2",
             reason="It says that a function failed, and no more; CloudWatch cannot use the key that SNS has by default",
+        )
+        # enforce_ssl gives the topic a policy, which takes the place of the one by which the account may publish.
+        topic.add_to_resource_policy(
+            iam.PolicyStatement(
+                sid="AlarmsOfTheAccount",
+                principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
+                actions=["sns:Publish"],
+                resources=[topic.topic_arn],
+                conditions={"StringEquals": {"aws:SourceAccount": Stack.of(self).account}},
+            )
         )
         for email in emails:
             topic.add_subscription(subscriptions.EmailSubscription(email))

@@ -17,9 +17,9 @@ MINUTE = timedelta(minutes=1)
 class World:
     """All clients at once.
 
-    ``refused`` is EC2's answer to launches above ``room``; ``busy`` calls find the group being changed, and
-    ``busy_after`` calls after each change; ``going`` looks
-    see instances that are on their way out; ``statuses`` are what the next looks at the group see.
+    EC2 launches up to ``room`` of the ``size`` nodes; each runs ``boot`` seconds later. ``refused`` are its words for a
+    launch that failed, which stays known. ``busy`` calls find the group being changed, and ``busy_after`` calls after
+    each change; ``going`` looks see an instance on its way out; ``statuses`` are what the next looks at the group see.
     """
 
     size: int = 2
@@ -34,13 +34,18 @@ class World:
     stack: str = "UPDATE_IN_PROGRESS"
     seconds: float = 0
     limit: float = 840
-    running: int = 2
+    launched: list[float] = field(default_factory=lambda: [-1000.0, -1000.0])
+    boot: float = 15
     going: int = 0
     statuses: list[str] = field(default_factory=list)
     asked: list[dict[str, int]] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     activities: list[dict[str, Any]] = field(default_factory=list)
     listed: Callable[[int], None] = lambda calls: None
+
+    @property
+    def running(self) -> int:
+        return sum(self.seconds - at >= self.boot for at in self.launched)
 
     @property
     def clients(self) -> WakingClients:
@@ -59,9 +64,13 @@ class World:
         return NOON + timedelta(seconds=self.seconds)
 
     def sleep(self, seconds: float) -> None:
+        self._launch()
         self.seconds += seconds
-        if self.running < self.size and self.running < self.room:
-            self.running += 1
+        self._launch()
+
+    def _launch(self) -> None:
+        missing = min(self.size, self.room) - len(self.launched)
+        self.launched += [self.seconds] * missing
 
     def describe_nodegroup(self, **parameters: Any) -> dict[str, Any]:
         assert parameters == {"clusterName": "ray-train-dev", "nodegroupName": "nodes"}
@@ -84,7 +93,7 @@ class World:
         self.asked.append(parameters["scalingConfig"])
         self.size = parameters["scalingConfig"]["desiredSize"]
         self.busy = self.busy_after
-        self.running = min(self.running, self.size)
+        del self.launched[self.size :]
         return {"update": {"status": "InProgress"}}
 
     def list_objects_v2(self, **parameters: Any) -> dict[str, Any]:
@@ -106,7 +115,7 @@ class World:
 
     def describe_auto_scaling_groups(self, **parameters: Any) -> dict[str, Any]:
         assert parameters == {"AutoScalingGroupNames": ["eks-nodes-1"]}
-        states = ["InService"] * self.running + ["Pending"] * (self.size - self.running)
+        states = ["InService"] * self.running + ["Pending"] * (len(self.launched) - self.running)
         if self.going:
             self.going -= 1
             states = ["Terminating:Wait", *states]
@@ -114,7 +123,7 @@ class World:
 
     def describe_scaling_activities(self, **parameters: Any) -> dict[str, Any]:
         assert parameters == {"AutoScalingGroupName": "eks-nodes-1"}
-        if self.refused and self.running < self.size:
+        if self.refused:  # Auto Scaling remembers it when a later launch succeeds
             failed = {"StatusCode": "Failed", "StartTime": self.now(), "StatusMessage": self.refused}
             return {"Activities": [failed | {"Description": "Launching a new EC2 instance."}, *self.activities]}
         return {"Activities": self.activities}

@@ -118,9 +118,19 @@ def test_somebody_is_told_when_parking_fails() -> None:
     (topic,) = resources(template, "AWS::SNS::Topic")
     alarm = only(template, "AWS::CloudWatch::Alarm")
     assert alarm["AlarmActions"] == [{"Ref": topic}]
+    # The Deny of plain HTTP takes the place of the policy by which the account's services may publish.
+    allowed = [
+        statement
+        for statement in only(template, "AWS::SNS::TopicPolicy")["PolicyDocument"]["Statement"]
+        if statement["Effect"] == "Allow"
+    ]
+    assert [(each["Principal"], each["Action"], each["Resource"]) for each in allowed] == [
+        ({"Service": "cloudwatch.amazonaws.com"}, "sns:Publish", {"Ref": topic})
+    ]
+    assert allowed[0]["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
     (function,) = (name for name in resources(template, "AWS::Lambda::Function") if "GpuParkingFunction" in name)
     assert alarm["Dimensions"] == [{"Name": "FunctionName", "Value": {"Ref": function}}]
-    assert (alarm["MetricName"], alarm["Statistic"], alarm["Period"], alarm["Threshold"]) == ("Errors", "Sum", 1800, 3)
+    assert (alarm["MetricName"], alarm["Statistic"], alarm["Period"], alarm["Threshold"]) == ("Errors", "Sum", 1800, 9)
     assert (alarm["ComparisonOperator"], alarm["TreatMissingData"]) == (
         "GreaterThanOrEqualToThreshold",
         "notBreaching",

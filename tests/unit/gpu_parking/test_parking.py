@@ -54,10 +54,11 @@ def test_idle_nodes_are_parked(world: World, reason: str) -> None:
         (World(created=NOON - 20 * MINUTE), "20 of 60 minutes since a node group was made"),
         # As when somebody has just started the nodes by hand.
         (
-            World(activities=[_activity("Failed", 1), _activity("Successful", 5)]),
+            World(activities=[_activity("Cancelled", 1), _activity("Successful", 5)]),
             "5 of 60 minutes since a node was launched",
         ),
-        (World(size=0, running=0), "parked already"),
+        (World(activities=[_activity("InProgress", 2)]), "2 of 60 minutes since a node was launched"),
+        (World(size=0, launched=[]), "parked already"),
         (World(status="UPDATING"), "the node group is UPDATING"),
         (World(writes={"runs/a/result.json": NOON + MINUTE}), "0 of 60 minutes since a run wrote"),
     ],
@@ -94,7 +95,7 @@ def test_a_deploy_that_begins_during_the_look_keeps_its_nodes() -> None:
 
 
 def test_parked_nodes_cost_no_look_at_the_bucket() -> None:
-    world = World(size=0, running=0)
+    world = World(size=0, launched=[])
     on_schedule(EVENT, WATCHED, world.clients)
     assert world.said == ["describe_nodegroup"]
 

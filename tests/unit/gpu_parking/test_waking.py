@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ReadTimeoutError
 
 from eks_ray_train.gpu_parking.asset.idle_nodes.waking import SECONDS_AFTER_SIGN, WakeError, on_event
 
@@ -29,7 +29,7 @@ def _event(kind: str, count: int = 2) -> dict[str, Any]:
 
 
 def _parked(**given: Any) -> World:
-    return World(size=0, running=0, **given)
+    return World(size=0, launched=[], **given)
 
 
 @pytest.mark.parametrize("kind", ["Create", "Update"])
@@ -75,15 +75,32 @@ def test_nodes_that_do_not_all_come_are_parked_again(room: int) -> None:
     assert world.running == 0
 
 
-def test_what_ec2_refuses_at_first_and_serves_later_is_waited_for() -> None:
-    world = _parked(refused=NO_ROOM, room=0)
+@pytest.mark.parametrize("room_after", [150, 200])
+def test_what_ec2_refuses_at_first_and_serves_later_is_waited_for(room_after: float) -> None:
+    world = _parked(refused=NO_ROOM, room=0, boot=60)
 
     def sleep(seconds: float) -> None:
-        world.room = 64 if world.seconds > 150 else 0
+        world.room = 64 if world.seconds > room_after else 0
         world.sleep(seconds)
 
     on_event(_event("Update"), replace(world.clients, sleep=sleep))
     assert world.running == 2
+    assert world.size == 2
+
+
+def test_a_cancelled_launch_is_a_refusal_and_a_cancelled_end_is_none() -> None:
+    world = _parked(room=0, activities=[_activity("Launching", "no room"), _activity("Terminating", "kept")])
+    with pytest.raises(WakeError, match=r"EC2 said: no room They are parked again"):
+        on_event(_event("Update"), world.clients)
+
+
+def _activity(what: str, said: str) -> dict[str, Any]:
+    return {
+        "StatusCode": "Cancelled",
+        "StartTime": NOON + 10 * MINUTE,
+        "StatusMessage": said,
+        "Description": f"{what} an EC2 instance",
+    }
 
 
 def test_nodes_that_are_still_going_are_let_go_first() -> None:
@@ -98,9 +115,8 @@ def test_the_size_from_before_an_update_that_is_under_way_is_not_believed() -> N
 
     def sleep(seconds: float) -> None:
         world.sleep(seconds)
-        if not world.statuses:
-            return
-        world.size = world.running = 0
+        if seconds != SECONDS_AFTER_SIGN and world.size == 2 and not world.asked:
+            world.size, world.launched = 0, []
 
     on_event(_event("Update"), replace(world.clients, sleep=sleep))
     assert [asked["desiredSize"] for asked in world.asked] == [2]
@@ -108,13 +124,13 @@ def test_the_size_from_before_an_update_that_is_under_way_is_not_believed() -> N
 
 
 def test_some_nodes_are_not_all() -> None:
-    world = World(size=1, running=1)
+    world = World(size=1, launched=[-1000.0])
     on_event(_event("Update"), world.clients)
     assert [asked["desiredSize"] for asked in world.asked] == [2]
 
 
 def test_nodes_that_this_did_not_start_are_not_parked_when_one_is_missing() -> None:
-    world = World(running=1, room=1)
+    world = World(launched=[-1000.0], room=1)
     with pytest.raises(WakeError, match=r"do not all run\. Only 1 of 2 ran in time\."):
         on_event(_event("Update"), world.clients)
     assert world.asked == []
@@ -122,8 +138,13 @@ def test_nodes_that_this_did_not_start_are_not_parked_when_one_is_missing() -> N
 
 def test_a_refusal_from_before_is_none_of_this_launch() -> None:
     old = {"StatusCode": "Failed", "StartTime": NOON - MINUTE, "StatusMessage": NO_ROOM, "Description": "Launching"}
-    world = _parked(activities=[old])
-    on_event(_event("Update"), world.clients)
+    world = _parked(activities=[old], room=0)
+
+    def sleep(seconds: float) -> None:
+        world.room = 64 if world.seconds > 400 else 0
+        world.sleep(seconds)
+
+    on_event(_event("Update"), replace(world.clients, sleep=sleep))
     assert world.running == 2
 
 
@@ -144,6 +165,7 @@ def test_what_may_bill_is_said_with_the_command_that_ends_it() -> None:
 
     with pytest.raises(WakeError) as error:
         on_event(_event("Update"), replace(world.clients, sleep=late))
+    assert world.seconds <= 840 - 45  # Lambda must be there to answer
     assert str(error.value) == (
         "The parked GPU nodes, 2 x g6.12xlarge, did not start. Only 1 of 2 ran in time. THEY MAY BILL, for they could "
         "not be parked again (the node group is being changed). End that, then deploy again: aws eks "
@@ -157,12 +179,38 @@ def test_nodes_of_which_nothing_can_be_read_are_parked_again() -> None:
         def describe_scaling_activities(self, **parameters: Any) -> dict[str, Any]:
             raise ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "DescribeScalingActivities")
 
-    world = Denied(size=0, running=0)
+    world = Denied(size=0, launched=[])
     with pytest.raises(
         WakeError, match=r"Whether they run could not be read: .*AccessDenied.* They are parked again\."
     ):
         on_event(_event("Update"), world.clients)
     assert [asked["desiredSize"] for asked in world.asked] == [2, 0]
+
+
+@pytest.mark.parametrize("asked_first", [True, False])
+def test_a_call_whose_answer_is_lost_may_have_been_taken(asked_first: bool) -> None:
+    class Lost(World):
+        def update_nodegroup_config(self, **parameters: Any) -> dict[str, Any]:
+            if parameters["scalingConfig"]["desiredSize"] == 2:
+                super().update_nodegroup_config(**parameters)
+                raise ReadTimeoutError(endpoint_url="https://eks")
+            if asked_first:
+                return super().update_nodegroup_config(**parameters)
+            raise ReadTimeoutError(endpoint_url="https://eks")
+
+    world = Lost(size=0, launched=[])
+    said = "They are parked again" if asked_first else "THEY MAY BILL, for they could not be parked again .Read timeout"
+    with pytest.raises(WakeError, match=f"Whether they run could not be read: Read timeout.* {said}"):
+        on_event(_event("Update"), world.clients)
+
+
+def test_what_eks_refuses_is_no_bill() -> None:
+    class Denied(World):
+        def update_nodegroup_config(self, **parameters: Any) -> dict[str, Any]:
+            raise ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "UpdateNodegroupConfig")
+
+    with pytest.raises(ClientError):
+        on_event(_event("Update"), Denied(size=0, launched=[]).clients)
 
 
 def test_parking_again_waits_for_the_update_that_asked_for_the_nodes() -> None:
@@ -174,7 +222,8 @@ def test_parking_again_waits_for_the_update_that_asked_for_the_nodes() -> None:
 
 def test_a_group_that_somebody_else_changes_is_not_waited_for_for_ever() -> None:
     world = _parked(busy=999)
-    with pytest.raises(WakeError, match="node group nodes is still being changed"):
+    with pytest.raises(WakeError, match="node group nodes is being changed, or its nodes are still going"):
         on_event(_event("Update"), world.clients)
     assert world.asked == []
-    assert world.seconds <= 840 - 80
+    # What is left would be enough for nodes to come.
+    assert 840 - 330 <= world.seconds <= 840 - 270

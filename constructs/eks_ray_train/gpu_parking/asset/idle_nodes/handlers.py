@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import boto3
 from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
 
 from .clients import Clients, WakingClients
 from .nodes import NodeGroup
@@ -16,6 +17,8 @@ from .waking import WakeError, on_event
 
 # Throttled calls are tried again after a growing pause.
 CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"mode": "adaptive", "total_max_attempts": 4})
+# Waking's calls of EKS: it asks again by itself, and must not be ended while it still has to park nodes again.
+TWICE = Config(connect_timeout=5, read_timeout=10, retries={"total_max_attempts": 2})
 # Parking's calls of EKS: not tried again, so that none of them comes late. The next look is in five minutes.
 ONCE = Config(connect_timeout=5, read_timeout=10, retries={"total_max_attempts": 1})
 
@@ -45,7 +48,7 @@ def park(event: Mapping[str, str], context: Context) -> dict[str, Any]:
 
 def wake(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
     """Answer one event of the provider framework; what is raised becomes the resource's status reason."""
-    eks = _client("eks")
+    eks = boto3.client("eks", config=TWICE)
     clients = WakingClients(
         eks=eks,
         s3=_client("s3"),
@@ -58,9 +61,10 @@ def wake(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
     )
     try:
         return on_event(event, clients)
-    except WakeError as error:
+    except (WakeError, BotoCoreError, ClientError) as error:
+        what = "" if isinstance(error, WakeError) else "The GPU nodes could not be looked after; deploy again: "
         # The framework adds "Logs: /aws/lambda/<function>", which is not where a function with its own group logs.
-        raise RuntimeError(f"{error} (log group: {context.log_group_name})") from error
+        raise RuntimeError(f"{what}{error} (log group: {context.log_group_name})") from error
 
 
 def _client(service: str) -> Any:

@@ -9,8 +9,11 @@ from botocore.exceptions import ClientError
 
 from .clients import Clients
 
-# In others the group is on its way, or broken for good. Whether EKS takes a new size of a DEGRADED group was not seen.
+# In others the group is on its way, or broken for good. A DEGRADED one was reported scaled to zero, by what call is not
+# known (aws/containers-roadmap#2326).
 CHANGEABLE = ("ACTIVE", "DEGRADED")
+# How a launch ends without an instance.
+FAILED = ("Failed", "Cancelled")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,19 +55,17 @@ def look(group: NodeGroup, clients: Clients) -> State:
 
 def newest_launch(scaling_group: str, clients: Clients) -> datetime | None:
     """Return when the last node was launched, as far as Auto Scaling still knows. Failed launches do not count."""
-    for activity in activities(scaling_group, clients):
-        if activity["StatusCode"] == "Successful" and activity["Description"].startswith("Launching"):
+    for activity in launches(scaling_group, clients):
+        if activity["StatusCode"] not in FAILED:
             started: datetime = activity["StartTime"]
             return started
     return None
 
 
-def activities(scaling_group: str, clients: Clients) -> list[dict[str, Any]]:
-    """Return the newest activities of a group, newest first: the first page is enough for what is asked here."""
-    found: list[dict[str, Any]] = clients.scaling.describe_scaling_activities(AutoScalingGroupName=scaling_group)[
-        "Activities"
-    ]
-    return found
+def launches(scaling_group: str, clients: Clients) -> list[dict[str, Any]]:
+    """Return the newest launches of a group, newest first: the first page is enough for what is asked here."""
+    found = clients.scaling.describe_scaling_activities(AutoScalingGroupName=scaling_group)["Activities"]
+    return [activity for activity in found if activity["Description"].startswith("Launching")]
 
 
 def scale(group: NodeGroup, size: int, largest: int, clients: Clients) -> bool:

@@ -9,10 +9,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from .clients import WakingClients
 from .log import log
-from .nodes import NodeGroup, State, activities, look, scale
+from .nodes import FAILED, NodeGroup, State, launches, look, scale
 
-# Left for parking the nodes again when they do not come.
+# Left for nodes to come once they are asked for, and for parking them again when they do not.
+TO_COME_MS = 300_000
 KEPT_MS = 90_000
+# Left for the answer; one call of EKS may take half a minute.
+TO_ANSWER_MS = 60_000
 SECONDS_BETWEEN_LOOKS = 15
 # Longer than parking's one call, which may be under way when the sign is given (handlers.ONCE).
 SECONDS_AFTER_SIGN = 20
@@ -42,7 +45,7 @@ def on_event(event: Mapping[str, Any], clients: WakingClients) -> dict[str, Any]
     if event["RequestType"] == "Delete" or (event["RequestType"] == "Update" and _undoing(event["StackId"], clients)):
         return answer
     given = event["ResourceProperties"]
-    clients.s3.put_object(Bucket=given["Bucket"], Key=given["SignKey"], Body=given["RunName"].encode())
+    _sign(given, clients)
     clients.sleep(SECONDS_AFTER_SIGN)
     wanted = Wanted(
         group=NodeGroup(cluster=given["ClusterName"], name=given["NodegroupName"]),
@@ -51,21 +54,31 @@ def on_event(event: Mapping[str, Any], clients: WakingClients) -> dict[str, Any]
     )
     if _settled(wanted, clients).size < wanted.count:
         _wake(wanted, clients)
+        _sign(given, clients)  # that took a while, and the job is still to come
     elif refusal := _wait(wanted, clients.now(), clients):
         raise WakeError(f"The GPU nodes, {wanted}, do not all run. {refusal} Deploy again when they do.")
     return answer
+
+
+def _sign(given: Mapping[str, str], clients: WakingClients) -> None:
+    """Have parking see that a job is about to come."""
+    clients.s3.put_object(Bucket=given["Bucket"], Key=given["SignKey"], Body=given["RunName"].encode())
 
 
 def _wake(wanted: Wanted, clients: WakingClients) -> None:
     started = clients.now()
     log("waking", nodes=str(wanted))
     _wait_for_room(wanted, clients)
-    while not scale(wanted.group, wanted.count, wanted.count, clients):
-        _pause(wanted, clients)
     try:
+        while not scale(wanted.group, wanted.count, wanted.count, clients):
+            _pause(wanted, clients)
         refusal = _wait(wanted, started, clients)
-    except (BotoCoreError, ClientError) as error:
-        # Nobody would wait for the nodes any more, and they would bill.
+    except BotoCoreError as error:
+        # EKS may have taken a call whose answer was lost: nodes that nobody waits for would bill.
+        refusal = f"Whether they run could not be read: {error}"
+    except ClientError as error:
+        if error.operation_name == "UpdateNodegroupConfig":
+            raise
         refusal = f"Whether they run could not be read: {error}"
     if refusal is None:
         log("awake", nodes=str(wanted))
@@ -91,10 +104,10 @@ def _wait_for_room(wanted: Wanted, clients: WakingClients) -> None:
 
 
 def _pause(wanted: Wanted, clients: WakingClients) -> None:
-    if clients.remaining_ms() < KEPT_MS:
+    if clients.remaining_ms() < TO_COME_MS:
         raise WakeError(
-            f"The parked GPU nodes, {wanted}, could not be asked for: node group {wanted.group.name} is still being "
-            "changed. Deploy again when that has ended."
+            f"The GPU nodes, {wanted}, could not be asked for in time: node group {wanted.group.name} is being "
+            "changed, or its nodes are still going. Deploy again when that has ended."
         )
     clients.sleep(SECONDS_BETWEEN_LOOKS)
 
@@ -102,13 +115,14 @@ def _pause(wanted: Wanted, clients: WakingClients) -> None:
 def _wait(wanted: Wanted, started: datetime, clients: WakingClients) -> str | None:
     """Return once all nodes run, or, as a sentence, why they do not."""
     scaling_group, looks = look(wanted.group, clients).scaling_group, 0
-    while (running := _instances(scaling_group, clients).count("InService")) < wanted.count:
+    while (states := _instances(scaling_group, clients)).count("InService") < wanted.count:
         looks += 1
         refusal = _refusal(scaling_group, started, clients)
-        if refusal and looks >= LOOKS_DESPITE_REFUSAL:
+        # An instance that is on its way has been launched after all.
+        if refusal and looks >= LOOKS_DESPITE_REFUSAL and len(states) < wanted.count:
             return f"EC2 said: {refusal}"
         if clients.remaining_ms() < KEPT_MS:
-            return f"Only {running} of {wanted.count} ran in time."
+            return f"Only {states.count('InService')} of {wanted.count} ran in time."
         clients.sleep(SECONDS_BETWEEN_LOOKS)
     return None
 
@@ -118,7 +132,7 @@ def _park_again(wanted: Wanted, clients: WakingClients) -> str:
     group = wanted.group
     try:
         while not (parked := scale(group, 0, wanted.count, clients)):
-            if clients.remaining_ms() < 2 * SECONDS_BETWEEN_LOOKS * 1000:
+            if clients.remaining_ms() < TO_ANSWER_MS:
                 break
             clients.sleep(SECONDS_BETWEEN_LOOKS)
         error = "the node group is being changed"
@@ -144,8 +158,8 @@ def _instances(scaling_group: str, clients: WakingClients) -> list[str]:
 
 def _refusal(scaling_group: str, since: datetime, clients: WakingClients) -> str | None:
     """Return EC2's words for the newest launch since then that failed."""
-    for activity in activities(scaling_group, clients):
-        if activity["StatusCode"] in ("Failed", "Cancelled") and activity["StartTime"] >= since:
+    for activity in launches(scaling_group, clients):
+        if activity["StatusCode"] in FAILED and activity["StartTime"] >= since:
             return " ".join(str(activity.get("StatusMessage") or activity["Description"]).split())
     return None
 
