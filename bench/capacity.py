@@ -5,17 +5,14 @@ way to AWS and back.
 """
 
 import argparse
-import json
 import os
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import boto3
 from rich.console import Console
@@ -26,7 +23,7 @@ from ops.account import client, look
 from ops.capacity import probe
 from ops.capacity.notes import kept
 from ops.capacity.scan import RegionAnswer, scan
-from rehearsal.account import Account, start_account
+from rehearsal.account import Account, ask_json, start_account
 from rehearsal.errors import RehearsalError
 from rehearsal.processes import OwnProcesses, interruptible
 
@@ -58,8 +55,9 @@ def found_by_boto3(account: Account) -> Iterator[None]:
 
 def measure(name: str, account: Account, ms: float, *, concurrent: bool) -> Figures:
     """Ask every enabled region, with a new session, whose clients count as well."""
-    _tell(account, "DELETE", "/rehearsal/calls")
-    _tell(account, "POST", "/rehearsal/latency", {"ms": ms})
+    calls = f"{account.aws}/rehearsal/calls"
+    ask_json(calls, method="DELETE")
+    account.tell("latency", ms=ms)
     session = boto3.Session("test", "test")
     began = time.perf_counter()
     who, known = look(session, HOME)
@@ -68,7 +66,7 @@ def measure(name: str, account: Account, ms: float, *, concurrent: bool) -> Figu
     with kept():
         answers = scan(session, enabled, wanted, concurrent=concurrent)
     seconds = time.perf_counter() - began
-    return Figures(name, seconds, _count(_tell(account, "GET", "/rehearsal/calls")), answers)
+    return Figures(name, seconds, _count(ask_json(calls)), answers)
 
 
 def compare(account: Account, ms: float) -> tuple[Figures, Figures]:
@@ -94,13 +92,6 @@ def render(one: Figures, many: Figures, ms: float) -> Table:
 
 def _count(calls: Mapping[str, Mapping[str, Mapping[str, int]]]) -> int:
     return sum(count for actions in calls.values() for regions in actions.values() for count in regions.values())
-
-
-def _tell(account: Account, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(f"{account.aws}{path}", data=data, method=method)  # noqa: S310 - our own address
-    with urllib.request.urlopen(request) as answer:  # noqa: S310
-        return json.loads(answer.read())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -68,11 +68,12 @@ def start_account(
     return Account(kubernetes, aws, region, _write_kubeconfig(folder / "kubeconfig", kubernetes))
 
 
-def ask_json(url: str, body: Mapping[str, Any] | None = None) -> Any:
-    """Return what `url` answers, to a POST where there is a `body`. Raises RehearsalError when it does not."""
+def ask_json(url: str, body: Mapping[str, Any] | None = None, method: str | None = None) -> Any:
+    """Return what `url` answers to `method`: POST where there is a `body`, else GET. Raises RehearsalError."""
     data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, method=method)  # noqa: S310 - our own, on loopback
     try:
-        with urllib.request.urlopen(url, data, timeout=60) as answer:  # noqa: S310 - our own, on loopback
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
             return json.loads(answer.read())
     except (OSError, ValueError) as error:
         raise RehearsalError(
